@@ -19,7 +19,8 @@ int capabilities_check(const struct backend *backend, const struct config *confi
 	return capabilities_refuse(backend, config, err) < 0 ? -1 : backend->check(config, err);
 }
 
-/* Adds the features that depend on a function of the backend and have no field in a config. */
+/* Adds the features that no field of a config asks for, and that depend on a function of the
+ * backend. */
 static int add_functions(const struct backend *backend, json_t *features, struct error *err)
 {
 	const struct {

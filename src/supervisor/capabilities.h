@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells what a backend can do. The answer comes from the same functions that do or refuse a
+/* Tells what a backend can do. The answer comes from the functions that also carry out or refuse a
  * request. */
 #ifndef SUPERVISOR_CAPABILITIES_H
 #define SUPERVISOR_CAPABILITIES_H
@@ -8,12 +8,12 @@
 #include "contract/state.h"
 
 /* Returns the capabilities: {"backend","commands":[],"networks":[],"features":[],"refusals":[]}.
- * built[i] says whether this program has a function for command i. The caller releases the result.
+ * built[i] is true if this program has a function for command i. The caller releases the result.
  * Returns NULL with an error if there is no memory. */
 json_t *capabilities_json(const struct backend *backend, const bool built[COMMAND_COUNT],
 			  struct error *err);
-/* Checks that the config asks for nothing that this backend cannot do on any host. ERR_UNSUPPORTED:
- * the config asks for such a thing; the message names it. Pure. */
+/* Checks that the config asks only for things that this backend can do on some host.
+ * ERR_UNSUPPORTED: the config asks for something else, and the message names it. Pure. */
 int capabilities_refuse(const struct backend *backend, const struct config *config,
 			struct error *err);
 /* Checks the config with capabilities_refuse(), and then with the backend's check() for this

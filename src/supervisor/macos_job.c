@@ -62,8 +62,8 @@ static int read_job(struct buf *line, struct error *err)
 	return 0;
 }
 
-/* Waits for the end of stdin and then ends this process. The machine runs in this process, or ends
- * with it. */
+/* Waits for the end of stdin and then ends this process. The machine of an installation ends too,
+ * since it runs in this process, or ends with this process. */
 static void *end_with_caller(void *nothing)
 {
 	uint8_t byte;
@@ -84,7 +84,7 @@ static int watch_caller(struct error *err)
 	return failed ? error_errno(err, failed, "thread") : pthread_detach(thread);
 }
 
-/* --- what is told ----------------------------------------------------------------------------- */
+/* --- progress --------------------------------------------------------------------------------- */
 
 static void on_macos_told(void *data, const struct macos_image *image, int percent)
 {

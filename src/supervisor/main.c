@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* microagent-<backend>-supervisor. There is one executable for each backend. They differ only in
- * the word below. */
+/* microagent-<backend>-supervisor. There is one executable for each backend. The executables differ
+ * only in the word BACKEND. */
 #include "supervisor/supervisor.h"
 
 #ifndef BACKEND

@@ -9,37 +9,49 @@
 #include "base/error.h"
 
 struct options {
-	int lifeline_fd;   /* for run and start: the VM is ended when this pipe ends; -1: none */
-	int events_fd;	   /* gets a line for each event that is recorded; -1: none */
+	/* For run and start: the machine is ended when this pipe ends; -1: there is no pipe. */
+	int lifeline_fd;
+	int events_fd;	   /* the descriptor to which each recorded event is written as a line; -1:
+			    * there is none */
 	bool attach;	   /* the workload waits for a client on the agent's port */
 	bool remove;	   /* the workspace is removed when everything has ended */
 	bool capabilities; /* the program prints what its backend can do, and reads no request */
-	bool macos;  /* the program makes the files of a macOS guest, as the job on stdin says */
-	bool reader; /* the machine only reads its root disk (VM_READ) */
-	bool writer; /* the machine puts files on its root disk (VM_WRITE) */
-	bool save;   /* for start: the machine can be saved */
-	const char *template; /* for start: the directory of the template to restore; NULL: none */
-	bool own_memory;   /* with `template`: the machine has its own memory, and can get shares */
-	int containers_fd; /* for start: the directory of containers; -1: none */
-	/* For start: the list of cards, and the first of their taps; -1: none. */
+	bool macos;	   /* the program makes the files of a macOS guest, as the job on stdin
+		      * requires */
+	bool reader;	   /* the machine only reads its root disk (VM_READ) */
+	bool writer;	   /* the machine puts files on its root disk (VM_WRITE) */
+	bool save;	   /* for start: the machine can be saved */
+	/* For start: the directory of the template from which the machine is restored; NULL: there
+	 * is none. */
+	const char *template;
+	/* With `template`: the machine has its own memory, so it can get shares later. */
+	bool own_memory;
+	int containers_fd; /* for start: the descriptor of the directory of containers; -1: there is
+			    * none */
+	/* For start: links_fd is the descriptor of the list of network cards, and taps_fd the first
+	 * of the descriptors of their taps. -1: there are none. */
 	int links_fd, taps_fd;
-	int loopback_fd; /* for start: the listener on a loopback; -1: none */
-	/* For start: the number from which the ids of cells are made, if the caller has its own pid
-	 * namespace; 0: the pid of the live supervisor. */
+	/* For start: a listening socket on the host's loopback, which leads to the guest's
+	 * loopback; -1: there is none. */
+	int loopback_fd;
+	/* For start: the number from which the ids of the machine's cells are made. It is given if
+	 * the caller has its own pid namespace. 0: the ids are made from the pid of the live
+	 * supervisor. */
 	int64_t cell_number;
 	bool keep_quarantined; /* for kill and delete: they refuse a workspace in quarantine */
 	bool recorded;	       /* for prepare, start and console: they use the recorded config */
 	bool full;	       /* for inspect: the root file system is hashed anew */
 	bool help, version;
-	/* The program is the live supervisor of this <stateDir>/<runtimeID>; NULL: it is not. */
+	/* ^If the program is a live supervisor: the <stateDir>/<runtimeID> of its workspace. NULL:
+	 * the program is not a live supervisor. */
 	const char *live;
 };
 
-/* Reads the options. Checks that each descriptor is open and makes it close-on-exec. ERR_INVALID
- * names the option. */
+/* Reads the options. Checks that each given descriptor is open, and makes it close-on-exec.
+ * ERR_INVALID: an option is wrong, and the message names the option. */
 int options_parse(int argc, char **argv, struct options *out, struct error *err);
 void options_help(const char *program); /* prints the help on stdout */
-/* The text in the live supervisor's command line before its <stateDir>/<runtimeID>. */
+/* The text before <stateDir>/<runtimeID> in the command line of a live supervisor. */
 extern const char options_live_prefix[];
 
 #endif

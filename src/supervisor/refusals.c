@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds out what a backend can do. There is no list of it, since a list would become wrong.
- * Instead, a network mode or a feature exists if none of the backend's refusals applies to a config
- * that asks for it. A command exists if there is a function for the command.
+ * Finds out what a backend can do. No list says this, since a list would become wrong. Instead, a
+ * network mode or a feature counts as available if none of the backend's refusals applies to a
+ * config that asks for it. A command is available if the program has a function for the command.
  */
 #include "supervisor/refusals.h"
 
@@ -16,7 +16,7 @@
 #include "base/path.h"
 #include "contract/config_fields.h"
 
-/* The fields that every sample config needs. "@" is replaced by path_drive, which makes the path
+/* The fields that every sample config needs. "@" stands for path_drive, a text that makes the path
  * absolute on this host. */
 #define LEAST "\"rootfsPath\":\"/r\",\"stateDir\":\"@/s\""
 #define LINUX "\"kernelPath\":\"/k\","
@@ -36,8 +36,9 @@ static const struct asking network_askings[] = {
 
 /* Features that have no sample in config_fields, or whose sample there does not ask for enough. */
 static const struct asking feature_askings[] = {
-	/* The mode is isolated because every backend has this mode. Most backends refuse this
-	 * combination in a request, but not in a record, and the samples are decoded as records. */
+	/* The mode is isolated because every backend has this mode. Port forwards on an isolated
+	 * network are refused by most backends in a request, but not in a record. The samples are
+	 * decoded as records. */
 	{"network.portForwards", LINUX
 	 "\"network\":{\"mode\":\"isolated\",\"portForwards\":[{\"hostPort\":1,\"guestPort\":1}]}"},
 	{"network.allow", LINUX "\"network\":{\"mode\":\"nat\",\"allow\":[\"10.0.0.0/8\"]}"},
@@ -52,7 +53,7 @@ static const struct asking feature_askings[] = {
 	 ",\"macos\":{\"hardwareModelPath\":\"/h\",\"auxiliaryStoragePath\":\"/a\",\"machineIdentifierPath\":\"/m\"}"},
 };
 
-/* Returns whether a canonical document has the field with this path, like
+/* Returns true if the document has the field with this path, for example
  * "limits.diskBytesPerSecond". */
 static bool has_field(const json_t *document, const char *path)
 {

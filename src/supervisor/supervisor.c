@@ -84,8 +84,8 @@ static int refuse_options(const struct options *options, enum command command, s
 	return 0;
 }
 
-/* Puts the recorded config into the request. The config is decoded as a record, so that a record of
- * an older version still starts. */
+/* Puts the recorded config into the request. The config is decoded as a record and not as a
+ * request, so that a record of an older version still starts. */
 static int take_recorded(const struct call *call, const struct host_bounds *bounds,
 			 struct request *request, struct error *err)
 {
@@ -146,8 +146,8 @@ static int answer_caller(const struct backend *backend, enum command command,
 	return status == 0 ? 0 : response_exit_code(failure);
 }
 
-/* Returns the event that is recorded for the workspace, for an answer with an error. Returns NULL
- * if there is none. Does not repair the record. */
+/* Returns the recorded event of the workspace, for an answer with an error. Returns NULL if no
+ * event is recorded. Does not repair a stale record. */
 static json_t *recorded_event(const struct call *call)
 {
 	struct record record = RECORD_NONE;
@@ -160,8 +160,9 @@ static json_t *recorded_event(const struct call *call)
 	return event;
 }
 
-/* Sets the subject of an error. Code on lower levels does not know the name, so a reason without a
- * subject is about the workspace. The name of a session lacks the suffix of its directory. */
+/* Sets the subject of an error that has none. Code on lower levels does not know the workspace's
+ * name, so an error without a subject is about the workspace. For a session, the suffix of its
+ * directory is left out of the name. */
 static void name_subject(struct error *err, const char *id)
 {
 	char name[sizeof(err->subject)];
@@ -183,8 +184,8 @@ static int serve_request(const struct backend *backend, const struct options *op
 	struct buf document = BUF_INIT(limit_get(LIMIT_REQUEST_BYTES));
 	int status, code;
 
-	/* The end of the lifeline cancels the hashing, which takes longest before there is a
-	 * machine that the lifeline could end. */
+	/* The end of the lifeline cancels the hashing. Before a machine exists, the hashing takes
+	 * longest. */
 	digest_cancel_by(options->lifeline_fd);
 	/* A document that is longer than the limit is refused without being read to its end. */
 	if (fd_read_to_end(STDIN_FILENO, &document, &err) < 0)
@@ -237,12 +238,14 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 	bool mute = flags < 0 || (flags & O_ACCMODE) == O_RDONLY;
 
-	/* All files that this process creates must belong to the user alone. A write to a reader
-	 * that has gone must fail with an error, and not end this process. */
+	/* This sets two rules for the whole process. All files that it creates belong to the user
+	 * alone. And a write to a reader that has gone fails with an error, and does not end the
+	 * process. */
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit of `ulimit -f` then fails with
-				   * EFBIG */
+	/* With this, a write beyond the limit of `ulimit -f` fails with EFBIG and does not end the
+	 * process. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (fd_fill_standard(&err) < 0 || program_clean_path(&err) < 0 ||
 	    options_parse(argc, argv, &options, &err) < 0) {
 		struct response none = {.backend = backend->name};
@@ -251,9 +254,9 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	}
 	if (options.live)
 		return live_main(backend, argv[0], options.live);
-	/* If a command were done and its result could not be reported, the caller would repeat the
-	 * command. So nothing is done without a stdout. The live supervisor, above, writes no
-	 * answer. */
+	/* If a command was done and its result could not be reported, the caller would repeat the
+	 * command. So nothing is done without a stdout. The live supervisor was started further up,
+	 * since it writes no answer. */
 	if (mute) {
 		fprintf(stderr,
 			"%s: stdout is closed or not writable, but the answer must go there; nothing was done\n",

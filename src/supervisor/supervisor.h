@@ -2,7 +2,7 @@
 /*
  * The supervisor program. It reads one request from stdin, writes one answer to stdout, and ends.
  * The commands start and run also make a live supervisor (live.h), which keeps the machine. Each
- * command has a file of its own.
+ * command has its own file.
  */
 #ifndef SUPERVISOR_SUPERVISOR_H
 #define SUPERVISOR_SUPERVISOR_H
@@ -15,7 +15,7 @@
 #include "contract/response.h"
 #include "supervisor/options.h"
 
-/* One command on its way from stdin to stdout. */
+/* One command, with its request and options. */
 struct call {
 	const struct backend *backend;
 	const struct options *options;
@@ -23,15 +23,15 @@ struct call {
 	uint64_t begun_ns; /* the monotonic time at which the process began */
 };
 
-/* The function of one command. It fills in the response; response_build() decides which of its
- * blocks are written to stdout. If the function fails and has set response->event, the answer has
- * the error and that event. */
+/* The function of one command. It fills in the response. response_build() then decides which blocks
+ * of the response are written to stdout. If the function fails and has set response->event, the
+ * answer has the error and this event. */
 typedef int command_fn(const struct call *call, struct response *response, struct error *err);
 
 command_fn cmd_host, cmd_check, cmd_prepare, cmd_start, cmd_console, cmd_inspect, cmd_stop,
 	cmd_quarantine, cmd_delete;
 
-/* Does all of main() except the choice of the backend. Returns the exit code. */
+/* Does all the work of main() except the choice of the backend. Returns the exit code. */
 int supervisor_main(const struct backend *backend, int argc, char **argv);
 
 #endif

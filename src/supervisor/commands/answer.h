@@ -8,23 +8,23 @@
 #include "contract/response.h"
 #include "supervisor/commands/record.h"
 
-/* Adds the blocks mediation, artifacts and network to the response. Each block is added only if the
- * config has the part of this name. */
+/* Adds the blocks mediation, artifacts and network to the response. A block is added only if the
+ * config has the part of its name. */
 int answer_declared(const struct config *config, struct response *response, struct error *err);
-/* Adds readiness, as it is observed now, and result if result.json exists. */
+/* Adds the block readiness, as it is observed now, and the block result if result.json exists. */
 int answer_live(const struct record *record, const struct config *config, struct response *response,
 		struct error *err);
 
-/* Returns {guestReady, shellReady, resultReady, mediationReady}, which the caller releases. For a
- * running workspace, the function asks the guest's agent now whether shellReady is true. The agent
- * starts no process for this question. */
+/* Returns {guestReady, shellReady, resultReady, mediationReady}. The caller releases the result.
+ * For a running workspace, the function asks the guest's agent now whether shellReady is true. The
+ * agent starts no process for this question. */
 json_t *readiness_json(const struct record *record, const struct config *config, struct error *err);
 
-/* Waits until the live supervisor, if there is one, has looked at this process. A live supervisor
- * looks at each process that opens a file of its machine, and can see which program the process
- * runs only while the process lives (live/watch_opens.h). If a command opens such a file and ends
- * without this wait, the audit log names an unknown process. Must not be called under the command
- * lock, since the wait may take LIMIT_CONTROL_REQUEST_MS. */
+/* If there is a live supervisor, waits until it has looked at this process. A live supervisor looks
+ * at each process that opens a file of its machine (live/watch_opens.h), and can see its program
+ * only while the process lives. If a command opens such a file and ends without this wait, the
+ * audit log names an unknown process. The wait may take LIMIT_CONTROL_REQUEST_MS, so this function
+ * must not be called under the command lock. */
 void await_look(const struct record *record);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The readiness block of an answer: what the live supervisor observes, and the delivered result. */
+/* The readiness block of an answer: the signals that the live supervisor observes, and whether the
+ * result was delivered. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -12,8 +13,8 @@
 #include "supervisor/commands/answer.h"
 #include "supervisor/live/control_sock.h"
 
-/* Returns the signal of a machine that is not live: "workspace is S; live readiness
- * unavailable". */
+/* Returns the signal for a machine that is not live, with the detail "workspace is S; live
+ * readiness unavailable". */
 static json_t *not_live(const struct record *record, const char *error)
 {
 	char detail[96];
@@ -23,7 +24,8 @@ static json_t *not_live(const struct record *record, const char *error)
 	return readiness_signal(false, NULL, detail, error);
 }
 
-/* Asks the live supervisor for the signals that it observes. Returns NULL on an error. */
+/* Asks the live supervisor for the signals that it observes. Returns NULL with an error on
+ * failure. */
 static json_t *ask_live(const struct record *record, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
@@ -58,8 +60,8 @@ static json_t *result_ready(const struct record *record)
 	return readiness_of_result(true, at);
 }
 
-/* Returns a signal as the live supervisor observes it. `why` is the reason why the signals are
- * missing, if they are. */
+/* Returns the signal `key` as the live supervisor observes it. If `signals` is NULL, `why` is the
+ * reason why there are no signals. */
 static json_t *observed_signal(const json_t *signals, const char *key, const struct error *why)
 {
 	json_t *signal = json_object_get(signals, key);

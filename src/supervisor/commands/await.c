@@ -17,19 +17,24 @@
 #include "supervisor/handover/ticket.h"
 #include "supervisor/live/outcome.h"
 
-#define REPORT_LINE_MAX (64u << 20) /* a result with two streams of escaped bytes */
+/* The most bytes of a line of the report: a result with two streams of escaped bytes. */
+#define REPORT_LINE_MAX (64u << 20)
 
 struct await {
 	struct record *record;
 	struct report_reader reader;
-	json_t *event;	/* the latest event that was reported */
-	json_t *result; /* the result in the final line; after --remove no file has it */
+	json_t *event; /* the latest event that was reported */
+	/* The result in the last line of the report. After --remove no file has the result. */
+	json_t *result;
 	bool ready, final, quarantined;
-	bool cut;	      /* run: the caller has ended, or this command was told to end */
-	bool killed;	      /* this command has killed the live supervisor, which did not end */
-	int lease;	      /* watches the lease; after --remove the lease cannot be found by a
-			       * file */
-	struct error failure; /* the error in the final line */
+	/* For run: the caller has ended, or this command was told to end. */
+	bool cut;
+	/* This command has killed the live supervisor, which did not end. */
+	bool killed;
+	/* A descriptor that watches the lease. After --remove the lease cannot be found by a
+	 * file. */
+	int lease;
+	struct error failure; /* the error in the last line of the report */
 };
 
 static bool is_run(const struct await *await)
@@ -42,7 +47,7 @@ static enum state event_state(const json_t *event)
 	return state_from_name(json_text(event, "state", NULL));
 }
 
-/* Passes the event on to the caller. If the caller has stopped reading, its events are lost, and
+/* Passes the event on to the caller. If the caller has stopped reading, it loses its events, and
  * nothing else happens. */
 static void pass_on(const struct await *await, const json_t *event)
 {
@@ -72,8 +77,9 @@ static void take_report(struct await *await, const json_t *line)
 	await->quarantined = event_state(event) == STATE_QUARANTINED;
 }
 
-/* Returns a deadline that is later than all deadlines of the live supervisor itself, for the case
- * that it is stuck. Returns UINT64_MAX for run, which may take any time. */
+/* Returns a deadline (monotonic, ns) that is later than all deadlines of the live supervisor
+ * itself. It serves if the live supervisor is stuck. Returns UINT64_MAX for run, which may take any
+ * time. */
 static uint64_t start_deadline(const struct await *await, enum accelerator accelerator)
 {
 	const struct config *config = &await->record->call->request->config;
@@ -86,9 +92,9 @@ static uint64_t start_deadline(const struct await *await, enum accelerator accel
 	       (boot + 2 * limit_get(LIMIT_KILL_MS) + limit_get(LIMIT_HALT_MS)) * NS_PER_MS;
 }
 
-/* Kills the live supervisor, unless its machine is quarantined. The command lock keeps other
- * commands from starting another machine in place of this one, which lives as long as its report
- * goes on. A quarantined machine is kept, even if this run was told to end. */
+/* Kills the live supervisor, unless its machine is quarantined. A quarantined machine is kept, even
+ * if this run was told to end. The command lock keeps other commands from starting another machine
+ * meanwhile. So the killed live supervisor is the one whose report this command reads. */
 static int kill_live(struct await *await, struct error *err)
 {
 	struct record *record = await->record;
@@ -106,8 +112,8 @@ static int kill_live(struct await *await, struct error *err)
 }
 
 /*
- * Follows the report of the live supervisor. start follows it until the guest is ready. A run, or a
- * start that failed, is followed to the end, so that nothing is left when the answer comes.
+ * Reads the report of the live supervisor. start reads until the guest is ready. run, or a start
+ * that has failed, reads to the end of the report, so that nothing is left when the answer comes.
  *
  * When the caller of run ends, or run is told to end, the live supervisor may be stuck. Then this
  * command kills the live supervisor, which ends the report.
@@ -139,15 +145,15 @@ static int await_follow(struct await *await, uint64_t deadline, struct error *er
 		case REPORT_LINE:
 			take_report(await, line);
 			/* The end of a quarantined machine is reported to the command that asks for
-			 * this end, and not here. */
+			 * this end, not to this command. */
 			if ((await->ready && !is_run(await)) || await->quarantined)
 				return 0;
 		}
 	}
 }
 
-/* Does what the live supervisor could not do because it died without its final line: records the
- * end, and removes the workspace after --remove. */
+/* If the live supervisor died without the last line of its report, does what it could not do:
+ * records the end, and removes the workspace after --remove. */
 static int mend(struct await *await, struct error *err)
 {
 	struct record *record = await->record;
@@ -179,7 +185,7 @@ static int await_conclude(struct await *await, struct response *response, struct
 
 	response->event = steal_ptr(&await->event);
 	if (await->failure.code || await->quarantined || (!await->ready && !await->result)) {
-		/* If there is no error, another command has ended this start. */
+		/* If there is no error, another command has ended the machine of this start. */
 		const char *id = record->call->request->identity.runtime_id;
 		const char *detail = json_text(response->event, "detail", NULL);
 
@@ -192,12 +198,12 @@ static int await_conclude(struct await *await, struct response *response, struct
 		return kind_error(id, ERR_CONFLICT, err, "ended before it was ready%s%s",
 				  detail ? ": " : "", detail ? detail : "");
 	}
-	/* The readiness must be that of the state in the answer, and not of a later state. */
+	/* The readiness must belong to the state in the answer, not to a later state. */
 	record->state = event_state(response->event);
 	if (answer_live(record, &record->call->request->config, response, err) < 0)
 		return -1;
 	if (await->result) {
-		/* Takes the result from the report, because after --remove no file has it. */
+		/* Takes the result from the report, since after --remove no file has the result. */
 		const char *at = json_text(await->result, "completedAt", NULL);
 
 		json_decref(response->result);
@@ -218,8 +224,8 @@ static int wait_and_conclude(struct await *await, enum accelerator accelerator,
 	if (!await->final && !await->quarantined && (is_run(await) || !await->ready) &&
 	    mend(await, err) < 0)
 		return -1;
-	/* The report of the live supervisor ends with it, and its lease at the same moment or just
-	 * after. */
+	/* The report ends when the live supervisor ends. Its lease is free at the same moment, or
+	 * soon after. */
 	if (await->final && lease_wait_over(&await->record->ws, await->lease,
 					    limit_deadline(LIMIT_KILL_MS), err) < 0)
 		return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Waits for the live supervisor of the commands start and run, and makes their answer of its
+/* Waits for the live supervisor of the commands start and run, and makes their answer from its
  * report. */
 #ifndef SUPERVISOR_AWAIT_H
 #define SUPERVISOR_AWAIT_H
@@ -14,9 +14,9 @@
  * response. If the live supervisor dies without a last line, this function records the end, and
  * removes the workspace if the option --remove was given.
  *
- * `told` is a pipe that ends when SIGTERM tells the command run to end (told_to_end.h); -1: none.
- * When told or the caller's lifeline ends, the live supervisor must end the machine of a run. If it
- * does not end the machine in time, the live supervisor is killed.
+ * `told` is a pipe that ends when SIGTERM tells the command run to end (told_to_end.h); -1: there
+ * is none. When `told` or the caller's lifeline ends, the live supervisor must end the machine of a
+ * run. If it does not end the machine in time, it is killed.
  */
 int await_live(struct record *record, int report, int told, enum accelerator accelerator,
 	       struct response *response, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* check: compares the request with this host and with the files. Writes nothing at all: no record,
- * no directory, and nothing into the cache. */
+/* check: compares the request with this host and with the files. Writes nothing: no record, no
+ * directory, and nothing into the cache. */
 #include "base/cleanup.h"
 #include "channel/publish.h"
 #include "store/own_dirs.h"
@@ -15,7 +15,8 @@
 #include "supervisor/inputs/rootfs_digest.h"
 #include "supervisor/inputs/shares.h"
 
-/* Checks the files, and compares them with the recorded digests if the workspace is prepared. */
+/* Checks the files. If the workspace is prepared, also compares the files with the recorded
+ * digests. */
 static int verify_for_check(const struct record *record, const struct config *config,
 			    struct response *response, struct error *err)
 {
@@ -37,7 +38,7 @@ static int verify_for_check(const struct record *record, const struct config *co
 	    disks_open(config, files.file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0 ||
 	    bundles_check(config, err) < 0)
 		goto out;
-	/* Only a workspace that has a state has a record. */
+	/* A manifest must exist only if the workspace has a state. */
 	if (manifest_read(&record->ws, &manifest, &why) < 0 &&
 	    (why.code != ERR_NOT_FOUND || record->state != STATE_UNKNOWN)) {
 		*err = why;
@@ -49,8 +50,8 @@ static int verify_for_check(const struct record *record, const struct config *co
 	response->verification = boot_files_verify(&files, config->image, manifest.artifacts, err);
 	if (!response->verification)
 		goto out;
-	/* Compares the disks that prepare made of this config's bundles, if the workspace is
-	 * prepared. */
+	/* If the workspace is prepared, compares the disks that prepare has made of the bundles of
+	 * this config. */
 	if (!manifest.document) {
 		status = 0;
 	} else if (bundles_open(config, &record->ws, &bundles, err) == 0) {

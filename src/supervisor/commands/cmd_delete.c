@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* delete: removes the workspace's directory. No process of the workspace may be alive. A workspace
- * that does not exist is no error. The files of a session that must be kept are moved away
- * first. */
+/* delete: removes the workspace's directory. No process of the workspace may be alive. If the
+ * workspace does not exist, this is not an error. The files of a session that must be kept are
+ * first moved to the archive. */
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "contract/kind.h"
@@ -11,7 +11,7 @@
 
 static int refuse_alive(const struct record *record, struct error *err)
 {
-	/* If a process lives although the recorded state is one of rest, it belongs to a machine
+	/* If the recorded state is not live, but a process lives, this process belongs to a machine
 	 * that reads the disk. */
 	const char *state = state_is_live(record->state) ? state_names[record->state]
 							 : state_names[STATE_RUNNING];
@@ -33,8 +33,8 @@ static int archive_and_remove(struct record *record, struct error *err)
 
 	if (record->ws.fd < 0)
 		return record->ws.id ? workspace_remove(&record->ws, err) : 0;
-	/* Only the lease decides. A state that cannot be read is no reason to keep the
-	 * workspace. */
+	/* Only the lease decides whether the workspace can be removed. A state that cannot be read
+	 * does not keep the workspace. */
 	(void)record_load(record, &ignored);
 	if (settle_refuse_quarantined(record, err) < 0)
 		return -1;
@@ -58,8 +58,8 @@ int cmd_delete(const struct call *call, struct response *response, struct error 
 		status = archive_and_remove(&record, err);
 	if (status == 0) {
 		record_unlock(&record);
-		/* The event says `stopped`, whatever the state was, because nothing of a removed
-		 * workspace runs. */
+		/* The event has the state `stopped`, whatever the state was, since no process of a
+		 * removed workspace runs. */
 		response->event = record_unrecorded(&record, STATE_STOPPED, NULL, err);
 		status = response->event ? 0 : -1;
 	}

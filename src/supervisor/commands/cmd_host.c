@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host: reports what this host can do with this backend, and which kernel would be booted. */
+/* host: reports what this backend can do on this host, and which kernel would be booted. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +68,8 @@ static int put_facts(json_t *object, const struct backend_host *host, struct err
 	return put_host_flags(object, flags, ARRAY_SIZE(flags), err);
 }
 
-/* Adds for each architecture whether its machines can run here, and the reason if they cannot. */
+/* Adds for each architecture whether its machines can run on this host, and the reason if they
+ * cannot. */
 static int put_machines(json_t *object, const struct backend_host *host, struct error *err)
 {
 	json_auto_t *list = json_array();
@@ -98,7 +99,7 @@ static int put_cgroup(json_t *object, struct error *err)
 		    : put_host_text(object, "cgroupReason", why.msg, err);
 }
 
-/* Adds what keeps a live supervisor from the files of this host, in the words of runtime.json. */
+/* Adds how a live supervisor is kept from the files of this host, in the words of runtime.json. */
 static int put_files(json_t *object, const struct backend *backend, struct error *err)
 {
 	struct error why = {0};
@@ -115,7 +116,7 @@ static int put_files(json_t *object, const struct backend *backend, struct error
 	return why.code ? put_host_text(object, "filesReason", why.msg, err) : 0;
 }
 
-/* Adds the path of this executable, and what the executable itself offers. */
+/* Adds the path of this executable, and the features that the executable itself offers. */
 static int put_own(json_t *object, const struct backend *backend, struct error *err)
 {
 	autofree char *dir = path_of_executable_dir(err);
@@ -135,8 +136,8 @@ static int put_own(json_t *object, const struct backend *backend, struct error *
 			       err);
 }
 
-/* Returns the block about the kernel. A missing kernel is reported in the block; `host` does not
- * fail because of it. */
+/* Returns the block about the kernel. If the kernel is missing, the block says so, and `host` does
+ * not fail. */
 static json_t *kernel_block(const struct call *call, const char *architecture, struct error *err)
 {
 	struct cache_kernel kernel = {0};

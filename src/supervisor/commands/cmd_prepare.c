@@ -16,8 +16,8 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/shares.h"
 
-/* Chooses the number of CPUs, which is then recorded, if the request leaves it open. Otherwise the
- * same request would mean another number after the host has gained or lost KVM. */
+/* If the request does not give the number of CPUs, chooses the number, which is then recorded.
+ * Otherwise the same request would mean another number after the host has gained or lost KVM. */
 static int settle_cpus(const struct call *call, struct error *err)
 {
 	const struct config *config = &call->request->config;
@@ -42,8 +42,8 @@ int prepare_workspace(struct record *record, const struct boot_files *files,
 	    bundles_record(&request->config, bundles, artifacts, err) < 0 ||
 	    old_files_check(&record->ws, err) < 0 || record_create(record, err) < 0)
 		return -1;
-	/* Writes both the manifest and the event, or neither. If there is no room for both, the old
-	 * ones remain. */
+	/* Writes both the manifest and the event, or neither of them. If there is no room for both,
+	 * the old ones remain. */
 	if (old_files_keep_manifest(&record->ws, &kept, err) < 0)
 		goto undo;
 	if (manifest_write(&record->ws, &request->identity, &request->config, artifacts, err) < 0 ||
@@ -52,20 +52,20 @@ int prepare_workspace(struct record *record, const struct boot_files *files,
 		goto undo;
 	}
 	old_files_drop_manifest(&record->ws);
-	/* If this cannot be written, the previous record is accepted as well until the start. */
+	/* If this fails, the previous manifest is still accepted too, until the start. */
 	(void)manifest_settle(&record->ws, NULL);
 	if (bundles_place(&request->config, bundles, &record->ws, err) == 0)
 		return old_files_remove(&record->ws, err);
 undo:
-	/* Removes a directory that this command made and could not fill, for example without room
-	 * on the disk. */
+	/* If this command has made the directory and could not fill it, for example because the
+	 * disk is full, removes the directory. */
 	if (made)
 		(void)workspace_remove(&record->ws, &ignored);
 	return -1;
 }
 
-/* Requires that the workspace was not deleted since its disk was opened. A deleted workspace must
- * not be made anew without a disk. Called under the command lock. */
+/* Requires that the workspace was not deleted since its disk was opened. Otherwise the workspace
+ * would be made again without a disk. Called under the command lock. */
 static int check_not_deleted(const struct boot_files *files, struct error *err)
 {
 	const char *path = files->file[BOOT_ROOTFS].path;
@@ -87,13 +87,13 @@ static int prepare_record(struct record *record, struct boot_files *files,
 	struct disk_list disks = DISK_LIST_INIT;
 	json_auto_t *recorded = NULL;
 
-	/* Does what may take long before the lock is taken. */
+	/* The steps that may take long are done before the lock is taken. */
 	boot_files_hash_rootfs(files);
 	if (boot_files_require(files, err) < 0 ||
 	    shares_check(config, record->call->backend, err) < 0 || cgroup_check(config, err) < 0 ||
 	    publish_check(config->port_forwards, err) < 0)
 		return -1;
-	/* Checks that a VM could have the disks. Nothing but their paths is recorded. */
+	/* Checks that a machine could have the disks. Only the paths of the disks are recorded. */
 	if (disks_open(config, files->file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0)
 		return -1;
 	disks_close(&disks);
@@ -105,7 +105,7 @@ static int prepare_record(struct record *record, struct boot_files *files,
 	    settle(record, err) < 0 || record_allows(record, COMMAND_PREPARE, err) < 0)
 		return -1;
 	/* No process of this workspace writes to its root disk any more. boot_files_take() keeps
-	 * other processes from writing to the disk while its digest is computed. */
+	 * all other processes from writing to the disk while its digest is computed. */
 	if (boot_files_take(files, true, err) < 0)
 		return -1;
 	boot_files_hash_rootfs(files);

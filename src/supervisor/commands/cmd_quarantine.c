@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quarantine: asks the live supervisor, and waits for its answer. The live supervisor cuts the
- * machine off, proves the cut and records it. Since the live supervisor may have been taken over,
- * the command believes nothing that it can check itself. The command checks whether the companions
- * that it knew before have ended, whether the quarantine is recorded, and whether the broker has
- * proven the cut (store/quarantine_proof.c). After any other answer the command checks whether the
- * machine has ended.
+ * quarantine: asks the live supervisor to cut the machine off, and waits for its answer. The live
+ * supervisor cuts the machine off, proves the cut and records it. Since the live supervisor may
+ * have been taken over, the command itself checks all that it can check. It checks whether the
+ * companions that it knew before have ended, whether the quarantine is recorded, and whether the
+ * broker has proven the cut (store/quarantine_proof.c). If the answer is not that the machine is
+ * cut off, the command checks whether the machine has ended.
  *
- * A live supervisor that does not answer is killed, and the VM with it. A live supervisor that
- * gives any other answer is killed too if its machine goes on: a VM that is not proven to be cut
- * off must not go on. Without a VM the command only records the state.
+ * A live supervisor that does not answer is killed, and the machine with it. If a live supervisor
+ * gives another answer and its machine goes on, it is killed too: a machine whose cut is not proven
+ * must not go on. If there is no machine, the command only records the state.
  */
 #include <stdio.h>
 
@@ -24,7 +24,7 @@
 #include "supervisor/live/control_sock.h"
 #include "supervisor/live/outcome.h"
 
-/* Returns whether another command has put the machine into quarantine meanwhile, with proof. */
+/* Returns whether another command has meanwhile put the machine into quarantine, with proof. */
 static bool is_quarantined(struct record *record)
 {
 	struct error ignored;
@@ -42,8 +42,8 @@ static bool is_quarantined(struct record *record)
 
 /* Waits for the end of the machine. Returns true if the machine has ended. If the live supervisor
  * has refused, another command may be putting the machine into quarantine. Then this function also
- * checks the record again and again, because nothing else reports that quarantine. Sets
- * *quarantined if it finds one. */
+ * reads the record again and again, since nothing else reports that quarantine. If it finds that
+ * quarantine, sets *quarantined to true. */
 static bool await_end(struct record *record, bool was_refused, bool *quarantined)
 {
 	const uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
@@ -61,10 +61,10 @@ static bool await_end(struct record *record, bool was_refused, bool *quarantined
 	return false;
 }
 
-/* Finishes a quarantine that did not cut the machine off. At first, why is the error, or what the
- * live supervisor said. Waits for the end of the machine, and kills it if it does not end. At last,
- * why is the error of the answer, and the event in the response says what happened to the
- * workspace. */
+/* Finishes a quarantine that did not cut the machine off. Before the call, `why` is the error, or
+ * the answer of the live supervisor. The function waits for the end of the machine, and kills the
+ * machine if it does not end. After the call, `why` is the error of the answer, and the event in
+ * the response says what happened to the workspace. */
 static void conclude_failure(struct record *record, struct error *why, struct response *response)
 {
 	struct error err = {0}, said = *why;
@@ -86,7 +86,7 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 		ended = lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), &err) == 0;
 	}
 	if (kill) {
-		/* The code must not invite the caller to try again. */
+		/* With this code the caller does not try again. */
 		why->code = ERR_IO;
 		error_prefix(why, ended ? QUARANTINE_FAILED : QUARANTINE_FAILED_ALIVE);
 	} else if (why->code == ERR_NOT_FOUND || why->code == ERR_UNAVAILABLE ||
@@ -101,7 +101,7 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 	record_unlock(record);
 }
 
-/* Returns the state of the latest event on the disk, whether it is proven or not. */
+/* Returns the state in the latest event on the disk, whether that event is proven or not. */
 static enum state state_of_event(const struct record *record)
 {
 	json_auto_t *event = workspace_read(&record->ws, "event.json", NULL);
@@ -109,8 +109,8 @@ static enum state state_of_event(const struct record *record)
 	return state_from_name(json_text(event, "state", ""));
 }
 
-/* Returns whether the record shows the quarantine, or an end that has begun or has come since. A
- * recorded end is false while the machine lives. */
+/* Returns whether the record shows the quarantine, or an end of the machine that has begun or has
+ * come since then. A recorded end does not count while the machine lives. */
 static bool is_recorded(struct record *record)
 {
 	struct error ignored;
@@ -158,8 +158,8 @@ static int quarantine_live(struct record *record, struct response *response, str
 		json_t *event = json_object_get(answer, "event");
 
 		/* The live supervisor says that the machine is cut off and that this is recorded.
-		 * The event may still be missing, unreadable or different, because the disk was
-		 * full or the live supervisor was taken over. Then this command writes the event
+		 * But the event may be missing, unreadable or different, because the disk was full
+		 * or the live supervisor was taken over. Then this command writes the event
 		 * itself. */
 		if (record_lock(record, err) < 0)
 			return -1;
@@ -211,7 +211,7 @@ static int quarantine(struct record *record, struct response *response, struct e
 		return quarantine_live(record, response, err);
 	if (settle_finds_life(record))
 		return kind_error(record->ws.id, ERR_CONFLICT, err, "is still ending");
-	/* The event repeats how the last machine ended. */
+	/* The event also says how the last machine has ended. */
 	outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
 		      sizeof(carried));
 	snprintf(detail, sizeof(detail), NO_MACHINE "%s%s", *carried ? "; " : "", carried);

@@ -3,7 +3,7 @@
  * start and run: start the machine of a workspace. Under the command lock the command checks the
  * state, compares the config with the recorded one, checks the digests, takes the lease, records
  * the event `starting`, and starts the live supervisor. Then the command gives the lock back and
- * waits for the report: start waits until the guest is ready, run until everything has ended.
+ * reads the report. start reads until the guest is ready, run until everything has ended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,20 +44,23 @@ struct start {
 	struct record record;
 	struct boot_files files;
 	struct disk_list disks;
-	struct template template;   /* the template from which the machine is restored, or which it
-				     * is to become */
-	struct bundle_list bundles; /* the bundles' disks, as they were built, or as prepare made
-				     * them */
+	/* The template from which the machine is restored, or which the machine will become. */
+	struct template template;
+	/* The disks of the bundles: those that were just built, or those that prepare has made. */
+	struct bundle_list bundles;
 	enum accelerator accelerator;
 	char reason[256];
 	json_t *marks, *links;
 	json_t *found; /* the latest event before the files were checked; NULL: there was none */
 	enum state found_state;
-	int report;   /* the reading end of the live supervisor's report */
-	int lifeline; /* run: the writing end of the lifeline; the VM ends when this process ends */
-	int line_end; /* run: the reading end of the lifeline, which the live supervisor gets too */
-	bool made;    /* run: this command has made the workspace */
-	bool failed;  /* the start has failed, and the failure is recorded */
+	int report; /* the reading end of the live supervisor's report */
+	/* For run: the writing end of the lifeline. The machine ends when this process ends. */
+	int lifeline;
+	/* For run: the reading end of the lifeline. The live supervisor gets a copy of this
+	 * descriptor. */
+	int line_end;
+	bool made;   /* for run: this command has made the workspace */
+	bool failed; /* the start has failed, and the failure is recorded */
 };
 
 static void start_mark(struct start *start, const char *name)
@@ -65,8 +68,8 @@ static void start_mark(struct start *start, const char *name)
 	json_object_set_new(start->marks, name, json_integer((json_int_t)clock_mono_ns()));
 }
 
-/* Checks the config on this host, the files and the accelerator. Called before anything of the
- * workspace is changed. */
+/* Checks the config on this host, the files and the accelerator. Called before the workspace is
+ * changed in any way. */
 static int examine(struct start *start, const struct call *call, struct error *err)
 {
 	const struct config *config = &call->request->config;
@@ -92,8 +95,8 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	return call->backend->accelerator(config, &start->accelerator, start->reason, err);
 }
 
-/* Returns whether the machine runs the programs on its disk. For a reader or writer it does not
- * matter whether the disk is as it was recorded. */
+/* Returns whether the machine runs the programs on its disk. A reader or a writer does not, so its
+ * disk need not have the recorded digest. */
 static bool is_started_to_run(const struct start *start)
 {
 	const struct options *options = start->record.call->options;
@@ -107,7 +110,7 @@ static bool prepares_first(const struct start *start)
 	       start->record.state == STATE_UNKNOWN;
 }
 
-/* Hashes and builds before the lock is taken, since this may take long. */
+/* Hashes the files and builds the bundles before the lock is taken, since this may take long. */
 static int start_make_ready(struct start *start, struct error *err)
 {
 	if (record_load(&start->record, err) < 0)
@@ -123,8 +126,9 @@ static int start_make_ready(struct start *start, struct error *err)
 	return 0;
 }
 
-/* Requires that the files are the recorded ones. If the files of a session are not, the session's
- * audit log says so. The command holds the lease at this point, so it may write the log. */
+/* Requires that the files have their recorded digests. If a file of a session does not, the
+ * session's audit log says so. The command holds the lease at this point, so it may write the
+ * log. */
 static int require_unchanged(const struct start *start, const json_t *verification,
 			     struct error *err)
 {
@@ -144,7 +148,7 @@ static int require_unchanged(const struct start *start, const json_t *verificati
 	return error_copy(err, &why);
 }
 
-/* Requires that the config and the files are the recorded ones. */
+/* Requires that the config is the recorded one, and that the files have their recorded digests. */
 static int start_admit(struct start *start, const struct manifest *manifest,
 		       struct response *response, struct error *err)
 {
@@ -152,8 +156,8 @@ static int start_admit(struct start *start, const struct manifest *manifest,
 	const struct workspace *ws = &start->record.ws;
 	enum state state = start->record.state;
 
-	/* The root file system is compared until a guest has got it. Afterwards it belongs to the
-	 * guest. */
+	/* The root file system is compared with its record until a guest has got it. After that it
+	 * belongs to the guest. */
 	if (is_started_to_run(start)) {
 		if (rootfs_is_enforced(ws, state)) {
 			boot_files_hash_rootfs(&start->files);
@@ -167,9 +171,10 @@ static int start_admit(struct start *start, const struct manifest *manifest,
 		boot_files_verify(&start->files, config->image, manifest->artifacts, err);
 	if (!response->verification)
 		return -1;
-	/* Each disk of a bundle is opened only once, so that the VM gets what is compared here. */
-	bundles_close(&start->bundles); /* the disks that were built just now can be opened by their
-					 * names */
+	/* Each disk of a bundle is opened only once. So the machine gets the same file that is
+	 * compared here. */
+	/* The disks that were just built have names now, and can be opened by them. */
+	bundles_close(&start->bundles);
 	if (bundles_open(config, ws, &start->bundles, err) < 0 ||
 	    bundles_verify(config, &start->bundles, ws, manifest->artifacts, response->verification,
 			   err) < 0 ||
@@ -178,7 +183,7 @@ static int start_admit(struct start *start, const struct manifest *manifest,
 	return require_unchanged(start, response->verification, err);
 }
 
-/* Describes how the machine begins. Returns NULL if only a boot was asked for. */
+/* Describes whether the machine boots or is restored. Returns NULL if only a boot was asked for. */
 static json_t *describe_origin(const struct start *start)
 {
 	if (start->template.origin == VM_RESTORED)
@@ -222,13 +227,14 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 	if (!disks ||
 	    ticket_spawn(&ticket, fds, &start->disks, call->options->taps_fd, log, &child, err) < 0)
 		return -1;
-	/* The live supervisor runs on without this process. Its report, and not its exit, shows
-	 * what it does. */
+	/* The live supervisor goes on when this process ends. This process reads its report, and
+	 * does not wait for its exit. */
 	close(child.pidfd);
 	return 0;
 }
 
-/* Gives the live supervisor all descriptors that it needs, and keeps the near end of its report. */
+/* Starts the live supervisor with all descriptors that it needs. This process keeps the reading end
+ * of its report. */
 static int launch_with(struct start *start, const struct lease *lease, int control,
 		       struct error *err)
 {
@@ -267,14 +273,14 @@ static int launch_with(struct start *start, const struct lease *lease, int contr
 	return status;
 }
 
-/* Starts the live supervisor. From here on a failure is recorded, because the event `starting` is
- * recorded. */
+/* Starts the live supervisor. The event `starting` is recorded now, so each later failure is
+ * recorded too. */
 static int launch(struct start *start, const struct lease *lease, struct error *err)
 {
 	struct record *record = &start->record;
 	struct error ignored;
-	/* The socket listens before the lock is given back, so that a kill that comes next is
-	 * received. */
+	/* The socket listens before the lock is given back. So a kill that comes next reaches the
+	 * live supervisor. */
 	autoclose int control = sock_listen_at(record->ws.fd, CONTROL_SOCK_NAME, err);
 
 	if (control >= 0 && launch_with(start, lease, control, err) == 0)
@@ -284,8 +290,8 @@ static int launch(struct start *start, const struct lease *lease, struct error *
 	return -1;
 }
 
-/* Locks the files. From here on no other machine can have the disks, so what is compared is what is
- * booted. */
+/* Locks the files. From now on no other machine can have the disks. So the files that are compared
+ * are the files that are booted. */
 static int start_take_files(struct start *start, struct error *err)
 {
 	const struct call *call = start->record.call;
@@ -295,9 +301,10 @@ static int start_take_files(struct start *start, struct error *err)
 		       : disks_take(&call->request->config, &start->disks, err);
 }
 
-/* Requires that no other command has changed the state while the files were checked. There was no
- * machine then that could end by itself. So if an end is recorded now, or the workspace is gone,
- * another command did it. The caller of that command must not find a running machine. */
+/* Requires that no other command has changed the state while the files were checked. At that time
+ * there was no machine that could end by itself. So if an end is recorded now, or the workspace is
+ * gone, another command has done this. The caller of that command must not find a running
+ * machine. */
 static int start_require_not_overtaken(const struct start *start, struct error *err)
 {
 	const struct record *record = &start->record;
@@ -314,8 +321,8 @@ static int start_require_not_overtaken(const struct start *start, struct error *
 			  "was %s by another command while its files were being checked", done);
 }
 
-/* Checks, before anything is written, that the record can be read and matches the request, and that
- * there is room. */
+/* Checks that the record can be read and matches the request, and that there is room on the disk.
+ * Called before anything is written. */
 static int start_look(const struct start *start, struct manifest *manifest, struct error *err)
 {
 	const struct record *record = &start->record;
@@ -331,7 +338,7 @@ static int start_look(const struct start *start, struct manifest *manifest, stru
 							  "config.rootfsPath", err);
 }
 
-/* Does everything up to the start of the live supervisor. Called under the command lock. */
+/* Does all steps up to the start of the live supervisor. Called under the command lock. */
 static int start_begin(struct start *start, struct response *response, struct error *err)
 {
 	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
@@ -344,8 +351,8 @@ static int start_begin(struct start *start, struct response *response, struct er
 	if (settle(record, err) < 0 || start_require_not_overtaken(start, err) < 0)
 		return -1;
 	first = prepares_first(start);
-	/* If this command prepares the workspace, the files are locked before they are recorded.
-	 * Otherwise they are locked after the lease is taken. */
+	/* If this command also prepares the workspace, the files are locked before they are
+	 * recorded. Otherwise the files are locked after the lease is taken. */
 	if (first) {
 		if (start_take_files(start, err) < 0)
 			return -1;
@@ -360,14 +367,14 @@ static int start_begin(struct start *start, struct response *response, struct er
 	    (manifest.config.macos.hardware_model &&
 	     macos_guests_check_room(&record->dir, record->ws.id, err) < 0))
 		return -1;
-	/* From here on no process of this workspace lives. Processes that are just ending get a
-	 * last moment. If others remain, lease_take() fails. */
+	/* From now on no process of this workspace lives. Processes that are just ending get a last
+	 * moment. If other processes remain, lease_take() fails. */
 	(void)settle_finds_life(record);
 	if (lease_take(&record->ws, &lease, err) < 0 ||
 	    (!first && start_take_files(start, err) < 0) ||
 	    start_admit(start, &manifest, response, err) < 0)
 		return -1;
-	/* From here on the files are the recorded ones, and belong only to this machine. */
+	/* From now on the files are the recorded ones, and belong only to this machine. */
 	if (options->save) {
 		if (template_begin(record->call->backend, config, start->accelerator, &start->files,
 				   &start->template, err) < 0)
@@ -376,7 +383,8 @@ static int start_begin(struct start *start, struct response *response, struct er
 		template_open(options->template, options->own_memory, record->call->backend, config,
 			      start->accelerator, &start->files, &start->template);
 	}
-	/* No process of this workspace is left that could hold the host's ports. */
+	/* No process of this workspace is left that could hold the host's ports. So a port that is
+	 * not free belongs to another program. */
 	if (publish_require_free(config->port_forwards, err) < 0)
 		return -1;
 	if (told_is())
@@ -391,9 +399,9 @@ static int start_begin(struct start *start, struct response *response, struct er
 	return launch(start, &lease, err);
 }
 
-/* Notes in the answer that the compared root file system belongs to the guest from the moment at
- * which the live supervisor recorded this. The answer has the time of that record. An initramfs is
- * copied into memory and does not change. */
+/* Notes in the answer that the compared root file system now belongs to the guest. The time in the
+ * answer is the one at which the live supervisor recorded this. An initramfs is left out: it is
+ * copied into memory, and does not change. */
 static int hand_over_rootfs(const struct start *start, struct response *response, struct error *err)
 {
 	char when[CLOCK_TEXT];
@@ -404,8 +412,8 @@ static int hand_over_rootfs(const struct start *start, struct response *response
 	return verification_hand_over_rootfs(response->verification, when, err);
 }
 
-/* Requires a result if this is a run with a command. If the machine was killed before the command
- * ended, there is no result, and the run is no success. */
+/* If this is a run with a command, requires a result. If the machine was killed before the command
+ * ended, there is no result, and the run has failed. */
 static int require_result(const struct start *start, const struct response *response,
 			  struct error *err)
 {
@@ -430,8 +438,8 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	    record_lock(record, err) < 0)
 		return -1;
 	status = start_begin(start, response, err);
-	/* A run that failed before there was a live supervisor removes the workspace that it has
-	 * made, if --remove was given or the run was told to end. */
+	/* If a run failed before there was a live supervisor, it removes the workspace that it has
+	 * made. It does so if --remove was given or the run was told to end. */
 	if (status < 0 && start->made && (call->options->remove || told_is()) && record->ws.fd >= 0)
 		(void)workspace_remove(&record->ws, &ignored);
 	record_unlock(record);
@@ -478,7 +486,7 @@ int cmd_start(const struct call *call, struct response *response, struct error *
 		status = told_begin(&start.lifeline, &start.line_end, err);
 	if (status == 0)
 		status = start_and_wait(&start, call, response, err);
-	/* If the run was told to end before there was a machine, the error says so. It does not
+	/* If the run was told to end before there was a machine, the error says this. It does not
 	 * matter which step was interrupted. */
 	if (status < 0 && told_is() && start.report < 0)
 		told_say(err);

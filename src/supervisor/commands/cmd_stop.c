@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * halt, stop and kill: ask the live supervisor to end the machine and to record the end, and then
- * wait for the lease. The command lock is not held while waiting, so a kill can follow a stop that
- * takes long. A live supervisor that does not answer or does not end is killed, and all processes
- * of the workspace end with it. Without a VM, stop and kill only record the wanted state. halt
- * keeps the recorded state, except for a quarantine, which it ends.
+ * wait until the lease is free. The command lock is not held during this wait, so a kill can follow
+ * a stop that takes long. A live supervisor that does not answer or does not end is killed, and all
+ * processes of the workspace end with it. If there is no machine, stop and kill only record the
+ * wanted state. halt keeps the recorded state, except for a quarantine, which it ends.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static enum state wanted_state(enum command command)
 enum asked {
 	ASKED_NOBODY, /* no process of the workspace lives */
 	ASKED,	      /* the live supervisor has agreed, or is just ending by itself */
-	ASKED_IN_VAIN /* the live supervisor does not do what it should */
+	ASKED_IN_VAIN /* the live supervisor does not do what it was asked */
 };
 
 /* Asks the live supervisor to end the machine. Called under the command lock. */
@@ -43,20 +43,20 @@ static enum asked ask_end(const struct record *record, enum command command, str
 			       &record->call->request->identity,
 			       record->call->options->keep_quarantined, deadline, err) == 0)
 		return ASKED;
-	/* The socket of a live supervisor disappears shortly before its lease is free. */
+	/* The socket of an ending live supervisor disappears shortly before its lease is free. */
 	return err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE ? ASKED : ASKED_IN_VAIN;
 }
 
-/* Waits for the end of a VM that was asked to end. The command lock is not held. If the VM does not
- * end in time, ends it by force and sets *forced. As soon as this VM has ended, another command may
- * start a new one, which is neither waited for nor ended. `held` is the live supervisor that was
- * asked. */
+/* Waits for the end of a machine that was asked to end. The command lock is not held. If the
+ * machine does not end in time, ends it by force and sets *forced to true. As soon as this machine
+ * has ended, another command may start a new one. The new machine is neither waited for nor ended.
+ * `held` is the live supervisor that was asked. */
 static int await_end(const struct record *record, enum command command,
 		     const struct leftover_supervisor *held, bool *forced, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
 
-	/* The deadlines of the live supervisor itself must come first. */
+	/* This deadline must be later than the deadlines of the live supervisor itself. */
 	if (command != COMMAND_KILL)
 		deadline += limit_get(LIMIT_HALT_MS) * NS_PER_MS;
 	if (leftover_await_supervisor(held, deadline) &&
@@ -69,8 +69,8 @@ static int await_end(const struct record *record, enum command command,
 	return lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), err);
 }
 
-/* Answers with the recorded state, because nothing ran. The record is what halt wants, or says
- * more. */
+/* Answers with the recorded state, since no machine ran. The recorded state is the one that halt
+ * wants, or says more. */
 static int answer_as_it_is(const struct record *record, struct response *response,
 			   struct error *err)
 {
@@ -82,8 +82,8 @@ static int answer_as_it_is(const struct record *record, struct response *respons
 	return json_put(response->event, "detail", json_string_lossy(said, strlen(said)), err);
 }
 
-/* Returns the event of the end that this command waited for, if the workspace was started again
- * since. Returns NULL if there is no such event. */
+/* If the workspace was started again since the end for which this command waited, returns the event
+ * of that end. Returns NULL if there is no such event. */
 static json_t *end_before_the_latest_start(const struct record *record)
 {
 	struct error ignored;
@@ -99,9 +99,9 @@ static json_t *end_before_the_latest_start(const struct record *record)
 	return NULL;
 }
 
-/* Returns whether nothing is left that the command could record. halt keeps every state of rest
- * except the quarantine, so a killed machine does not become a halted one. If a halt has ended the
- * machine at the same time, stop does not record a second end. */
+/* Returns whether the command has nothing to record. halt keeps every state of rest except the
+ * quarantine, so a killed machine does not become a halted one. If a halt has ended the machine at
+ * the same time, stop does not record a second end. */
 static bool is_recorded_already(const struct record *record, enum state wanted, bool had_vm,
 				bool forced)
 {
@@ -111,8 +111,8 @@ static bool is_recorded_already(const struct record *record, enum state wanted, 
 	       (had_vm && (record->state == wanted || (record->state == STATE_HALTED && !forced)));
 }
 
-/* Takes the command lock again. Records the end, unless the live supervisor or another command has
- * recorded it. */
+/* Takes the command lock a second time. Records the end, unless the live supervisor or another
+ * command has recorded it. */
 static int conclude_end(struct record *record, enum state wanted, bool had_vm, bool forced,
 			struct response *response, struct error *err)
 {
@@ -121,7 +121,7 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 
 	if (record_lock(record, err) < 0)
 		return -1;
-	/* Meanwhile the workspace was removed by run --remove, or was started again. */
+	/* The workspace was meanwhile removed by run --remove, or started again. */
 	if (record->ws.fd < 0 || lease_is_held(&record->ws)) {
 		response->event = end_before_the_latest_start(record);
 		if (!response->event)
@@ -132,15 +132,16 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 	if (!record->call->options->keep_quarantined &&
 	    quarantine_proof_take_back(&record->ws, err) < 0)
 		return -1;
-	/* A live supervisor that this command has killed could not record how the machine ended. */
+	/* If this command has killed the live supervisor, the live supervisor could not record how
+	 * the machine ended. */
 	if ((forced ? record_load(record, err) : settle(record, err)) < 0 ||
 	    leftover_remove_files(&record->ws, err) < 0)
 		return -1;
 	if (!is_recorded_already(record, wanted, had_vm, forced)) {
 		outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
 			      sizeof(carried));
-		/* The detail says how the machine ended, because the live supervisor could not
-		 * record the end itself. */
+		/* The detail says how the machine ended, since the live supervisor could not record
+		 * the end itself. */
 		if (forced)
 			detail = UNCLEAN LIVE_KILLED;
 		else if (*carried)
@@ -158,9 +159,10 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 
 #define LOOK_NS (5 * (long)NS_PER_MS)
 
-/* Waits for a quarantine. The command lock is not held. The live supervisor refuses to end a
- * machine that it is putting into quarantine. Returns whether the quarantine is proven. A machine
- * that ends instead, or that is not cut off in time, must be ended by this command. */
+/* Waits until a machine that is being put into quarantine is cut off. The command lock is not held.
+ * The live supervisor refuses to end such a machine. Returns whether the quarantine is proven. If
+ * the machine ends, or is not cut off in time, returns false, and this command must end the
+ * machine. */
 static bool await_quarantine(const struct record *record)
 {
 	static const struct timespec moment = {.tv_nsec = LOOK_NS};
@@ -188,8 +190,8 @@ static int end_and_conclude(struct record *record, enum command command, struct 
 	if (asked == ASKED_NOBODY)
 		return conclude_end(record, wanted_state(command), false, false, response, err);
 	/* A live supervisor is found by its guard, which it makes a moment after its own start. A
-	 * live supervisor that has answered has its guard, so it is looked for again. The command
-	 * lock keeps other commands from starting another one meanwhile. */
+	 * live supervisor that has answered has made its guard, so it can be found now. Meanwhile
+	 * the command lock keeps other commands from starting a new live supervisor. */
 	if (!leftover_has_held_supervisor(&held)) {
 		leftover_let_go_supervisor(&held);
 		leftover_hold_supervisor(&record->ws, &held);

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 
-/* Returns the name of the way in which a live supervisor is kept from the files of this host
- * (isolate_files_name()). There are two ways. If one or both of them do not work on this host, *why
- * says why. If both work, *why is not set. */
+/* Returns the name of the method that keeps a live supervisor from the files of this host
+ * (isolate_files_name()). There are two methods. If one or both of them do not work on this host,
+ * *why has the reason. If both work, *why is not set. */
 const char *host_files(struct error *why);
 
 #endif

@@ -5,19 +5,20 @@
 
 #include "store/store.h"
 
-/* Checks the old files. ERR_IO names the first file that is damaged. The caller must not replace
- * such a file, since it may be the only trace of what happened. */
+/* Checks the old files. ERR_IO: a file is damaged, and the message names the first such file. The
+ * caller must not replace a damaged file, since it may be the only trace of what happened. */
 int old_files_check(const struct workspace *ws, struct error *err);
 
-/* Keeps a copy of the manifest before it is replaced. Sets *kept to whether there is a manifest. */
+/* Keeps a copy of the manifest before the manifest is replaced. Sets *kept to true if there is a
+ * manifest, else to false. */
 int old_files_keep_manifest(const struct workspace *ws, bool *kept, struct error *err);
 /* Puts the kept manifest back, which needs no room on the disk. If `kept` is false, there was no
  * manifest, and the function removes the new one. */
 void old_files_restore_manifest(const struct workspace *ws, bool kept);
 void old_files_drop_manifest(const struct workspace *ws);
 
-/* Removes the files that an earlier VM has left: its result, the records of its processes and of
- * its disk's digest, and its console's output. */
+/* Removes the files that an earlier machine has left: its result, the record of its processes, the
+ * record of its disk's digest, and the output of its console. */
 int old_files_remove(const struct workspace *ws, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Does the work of the command prepare. The command run does this work too if the workspace is not
+/* Does the work of the command prepare. The command run also does this work if the workspace is not
  * prepared. */
 #ifndef SUPERVISOR_PREPARE_H
 #define SUPERVISOR_PREPARE_H
@@ -11,7 +11,7 @@
 
 /* Makes the workspace's directory with the bundles in it, records the config and the digests,
  * removes the files of an earlier run, and records `prepared`. Called under the command lock, in a
- * state that allows prepare. */
+ * state in which prepare is allowed. */
 int prepare_workspace(struct record *record, const struct boot_files *files,
 		      const struct bundle_list *bundles, struct error *err);
 

@@ -46,8 +46,8 @@ void record_unlock(struct record *record)
 {
 	if (record->lock < 0)
 		return;
-	/* Without a workspace there is nothing for which the next command would need the lock
-	 * file. */
+	/* If there is no workspace, no other command needs the lock file, so the file is
+	 * removed. */
 	if (record->ws.fd < 0)
 		workspace_lock_remove(&record->dir, runtime_id(record));
 	close(record->lock);
@@ -65,8 +65,8 @@ void record_close(struct record *record)
 	record->event = NULL;
 }
 
-/* Returns whether there is anything to lock. If not, no lock is taken, because the directory of
- * locks must not be made in just any directory of the user. */
+/* Returns whether there is anything to lock. If there is nothing, no lock is taken, since the
+ * directory of locks must not be made in any directory that the user happens to name. */
 static bool has_what_is_locked(const struct record *record)
 {
 	return record->creates || workspace_is_recorded(&record->ws) ||
@@ -79,7 +79,8 @@ int record_lock(struct record *record, struct error *err)
 
 	if (record->dir.fd < 0)
 		return 0;
-	/* Taking the lock a second time would make this process wait for itself. */
+	/* If the lock is held already, it is not taken again: this process would wait for
+	 * itself. */
 	if (record->lock < 0 && has_what_is_locked(record)) {
 		record->lock = workspace_lock(&record->dir, runtime_id(record), deadline, err);
 		if (record->lock < 0)
@@ -89,7 +90,7 @@ int record_lock(struct record *record, struct error *err)
 }
 
 /* Requires that this backend has made the workspace. Only the backend that has made a machine can
- * control it and judge its lease. */
+ * control it, and can tell whether its lease is held. */
 static int check_whose(const struct record *record, struct error *err)
 {
 	const char *own = record->call->backend->name;

@@ -22,8 +22,8 @@ static bool may_be_stale(const struct record *record)
 	return state_is_live(record->state);
 }
 
-/* Returns whether the record is stale: its state is that of a living VM, but the lease is free, or
- * is held only by processes that are about to die with their supervisor. */
+/* Returns whether the record is stale. It is stale if its state is that of a living machine, but
+ * the lease is free, or is held only by processes that are about to end with their supervisor. */
 static bool is_stale(const struct record *record)
 {
 	if (!may_be_stale(record))
@@ -47,8 +47,8 @@ bool settle_finds_life(const struct record *record)
 	return lease_wait_free(&record->ws, limit_deadline(LIMIT_ENDING_MS), NULL) < 0;
 }
 
-/* Writes the loss to the audit log. Ignores errors: a full disk must not prevent the repair of the
- * record. */
+/* Writes the loss of the live supervisor to the audit log. Ignores errors, since a full disk must
+ * not prevent the repair of the record. */
 static void audit_loss(const struct record *record, const char *detail)
 {
 	json_auto_t *data = json_pack("{s:s}", "why", detail);
@@ -60,8 +60,8 @@ static void audit_loss(const struct record *record, const char *detail)
 		(void)audit_note_telemetry(&record->ws, &ignored);
 }
 
-/* Returns the shared directories of a machine that was running: those in the record of the run,
- * which has directories that were added later, or else those of the config. */
+/* Returns the shared directories of a machine that was running. runtime.json has them, with the
+ * directories that were added later. If it cannot be read, those of the config are returned. */
 static json_t *lost_shares(const struct record *record)
 {
 	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
@@ -113,7 +113,8 @@ int settle_for(struct record *record, const char *reason, struct error *err)
 	if (!is_stale(record))
 		return 0;
 	was = state_names[record->state];
-	/* The state `failed` itself says that the machine did not end in order. */
+	/* The state `failed` already says that the machine did not end in order, so UNCLEAN is left
+	 * out. */
 	cut = record->state == STATE_QUARANTINED ? UNCLEAN : "";
 	if (reason)
 		snprintf(detail, sizeof(detail), "%s%s", cut, reason);
@@ -135,8 +136,8 @@ int settle_for(struct record *record, const char *reason, struct error *err)
 			   detail, err);
 }
 
-/* Returns whether another backend made the workspace. Reads the record that a live supervisor
- * cannot change unnoticed. */
+/* Returns whether another backend made the workspace. Reads a record that a live supervisor cannot
+ * change unnoticed. */
 static bool is_of_another_backend(const struct record *record)
 {
 	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
@@ -172,8 +173,8 @@ int settle_if_stale(struct record *record, struct error *err)
 		return -1;
 	if (!is_stale(record))
 		return 0;
-	/* The VM may just have ended in order. Only under the lock it is certain that the record is
-	 * stale. */
+	/* The machine may just have ended in order. Only under the lock it is certain that the
+	 * record is stale. */
 	if (record_lock(record, err) < 0)
 		return -1;
 	status = settle(record, err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Repairs stale records. A record is stale if its state says that a VM lives, but the live
+ * Repairs stale records. A record is stale if its state says that a machine lives, but the live
  * supervisor was killed, or the host was rebooted, before the end was recorded. All processes of
- * the workspace have ended with the live supervisor. The next command records `failed` and cleans
- * up. A workspace that was quarantined stays quarantined.
+ * the workspace have then ended with the live supervisor. The next command records `failed` and
+ * cleans up. A workspace that was quarantined stays quarantined.
  */
 #ifndef SUPERVISOR_SETTLE_H
 #define SUPERVISOR_SETTLE_H
@@ -14,34 +14,35 @@
 #include "supervisor/commands/record.h"
 
 /* Loads the record. If the record is stale, ends the processes that are left, removes the sockets,
- * and records `failed`, or `quarantined` again if the workspace was in quarantine. If a machine
- * lives and its event.json is missing, the file must have been removed from outside: the state is
- * then `running`, and there is no event. Called under the command lock. ERR_IO: the lease is
- * damaged, and nothing is known to live. */
+ * and records `failed`, or `quarantined` once more if the workspace was in quarantine. If a machine
+ * lives and its event.json is missing, somebody has removed the file: the state is then `running`,
+ * and there is no event. Called under the command lock. ERR_IO: the lease is damaged, and no
+ * process is known to live. */
 int settle(struct record *record, struct error *err);
-/* Works like settle(). `reason` says why the machine has ended, for the event; NULL: not known. */
+/* Works like settle(). `reason` says, in the event, why the machine has ended; NULL: the reason is
+ * not known. */
 int settle_for(struct record *record, const char *reason, struct error *err);
 /* Works like settle(), for a command that ends a machine or cuts it off. A live supervisor that was
- * taken over may have damaged its records, so a machine that lives also counts as `running` if its
+ * taken over may have damaged its records. So a machine that lives also counts as `running` if its
  * event cannot be read. ERR_CONFLICT: the workspace belongs to another backend. */
 int settle_to_end(struct record *record, struct error *err);
-/* Returns whether a proof says that the machine is cut off (store/quarantine_proof.c). A record is
- * not such a proof. If the backend has no broker, there are no proofs, and the function returns
- * true. */
+/* Returns whether a proof says that the machine is cut off (store/quarantine_proof.c). A record
+ * does not count as a proof. If the backend has no broker, there are no proofs, and the function
+ * returns true. */
 bool settle_proves_quarantine(const struct record *record);
 /* Checks the option --keep-quarantined of kill and delete. ERR_CONFLICT: the option is given, and
- * the workspace is in quarantine. A machine that lives without a proof that it is cut off does not
- * count as one in quarantine. */
+ * the workspace is in quarantine. A machine that lives, and is not proven to be cut off, does not
+ * count as being in quarantine. */
 int settle_refuse_quarantined(const struct record *record, struct error *err);
-/* Works like settle(), but is called without the command lock. Takes the lock only if the record is
- * stale. */
+/* Works like settle(), but is called without the command lock, and takes the lock only if the
+ * record is stale. */
 int settle_if_stale(struct record *record, struct error *err);
 /* Returns whether the lease is damaged and no process of the workspace is known to live. If the
  * lease is damaged, *why is set. */
 bool settle_finds_damaged_lease(const struct record *record, struct error *why);
 /* Returns whether a process holds the lease and will go on holding it. If the live supervisor was
- * killed, first ends the processes that are left. If the VM has ended, first waits LIMIT_ENDING_MS
- * for the processes that are just ending. */
+ * killed, first ends the processes that are left. If the machine has ended, first waits
+ * LIMIT_ENDING_MS for the processes that are just ending. */
 bool settle_finds_life(const struct record *record);
 
 #endif

@@ -12,9 +12,10 @@
 #include "channel/hasher.h"
 #include "supervisor/live/outcome.h"
 
-/* run's writing end of the lifeline, for the signal handler. If there is no machine yet, the end of
- * the lifeline stops the hashing. Otherwise the live supervisor notices the end of the lifeline,
- * ends the machine and reports. The answer comes as always. */
+/* run_lifeline: the writing end of the lifeline of the command run, for the signal handler. If
+ * there is no machine yet, the end of the lifeline stops the hashing. Otherwise the live supervisor
+ * notices the end of the lifeline, ends the machine and reports. run then gives its usual
+ * answer. */
 static volatile sig_atomic_t run_lifeline = -1, told_to_end;
 
 static void on_told_to_end(int number)
@@ -23,9 +24,10 @@ static void on_told_to_end(int number)
 
 	(void)number;
 	told_to_end = 1;
-	(void)!write(run_lifeline, "t", 1); /* tells the live supervisor why the lifeline ends */
-	/* Puts another file in the place of the lifeline, so that no other descriptor can get its
-	 * number. */
+	/* Tells the live supervisor why the lifeline ends. */
+	(void)!write(run_lifeline, "t", 1);
+	/* Closes the lifeline by putting /dev/null at its number, so that no new descriptor can get
+	 * this number. */
 	if (nothing >= 0 && descriptor_replace(nothing, run_lifeline, true) >= 0)
 		close(nothing);
 	errno = saved;

@@ -7,13 +7,13 @@
 
 #include "base/error.h"
 
-/* Makes the machine's lifeline, and begins to handle SIGTERM. The signal writes a byte to
- * *lifeline, the writing end, and closes it. *line_end is the reading end, which the live
- * supervisor gets too. */
+/* Makes the machine's lifeline, and begins to handle SIGTERM. *lifeline becomes the writing end;
+ * SIGTERM writes a byte to it and closes it. *line_end becomes the reading end; the live supervisor
+ * gets a copy of it. */
 int told_begin(int *lifeline, int *line_end, struct error *err);
 bool told_is(void); /* returns whether SIGTERM has come */
-/* Sets the error that says that SIGTERM has come, and returns -1. */
+/* Sets the error which says that SIGTERM has come. Returns -1. */
 int told_say(struct error *err);
-void told_close(int *line_end); /* accepts -1 */
+void told_close(int *line_end); /* closes the reading end; accepts -1 */
 
 #endif

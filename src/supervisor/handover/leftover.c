@@ -25,7 +25,7 @@
 #include "supervisor/handover/cgroup.h"
 #include "supervisor/handover/exiting.h"
 
-/* The most companions that a record may have. No machine has so many. */
+/* The most companions that a record may name. No machine has as many. */
 #define COMPANIONS_MAX 256
 
 static json_t *read_runtime(const struct workspace *ws)
@@ -52,7 +52,7 @@ bool leftover_of_another_boot(const struct workspace *ws)
 }
 
 /* Returns whether runtime.json is about processes of this workspace. If the directory was copied
- * while the machine ran, the copy's record is about processes of the original. */
+ * while the machine ran, the runtime.json of the copy is about processes of the original. */
 static bool runtime_is_of(const struct workspace *ws, const json_t *runtime)
 {
 	json_t *directory = json_object_get(runtime, "directory");
@@ -64,8 +64,8 @@ static bool runtime_is_of(const struct workspace *ws, const json_t *runtime)
 	       (json_int_t)st.st_dev == device && (json_int_t)st.st_ino == inode;
 }
 
-/* Returns 1 and holds the process that the record names; 0 if this process has ended; -1 if the
- * process cannot be held. */
+/* Opens a descriptor of the process that the record names, and so holds the process. Returns 1 if
+ * the process is held, 0 if it has ended, -1 if it cannot be held. */
 static int try_to_hold_recorded(const json_t *pid, const json_t *start_time, struct proc *out,
 				struct error *err)
 {
@@ -83,8 +83,8 @@ static int try_to_hold_recorded(const json_t *pid, const json_t *start_time, str
 			*err = why;
 		return -1;
 	}
-	/* The start time is compared after the process was taken hold of. So the process cannot be
-	 * replaced by another one after the comparison. */
+	/* The start time is compared while the process is held. So no other process can get the
+	 * number of the process after the comparison. */
 	if (proc_start_time(held.pid, &ticks, NULL) < 0 ||
 	    ticks != (uint64_t)json_integer_value(start_time)) {
 		proc_let_go(&held);
@@ -99,8 +99,8 @@ static bool hold_recorded(const json_t *pid, const json_t *start_time, struct pr
 	return try_to_hold_recorded(pid, start_time, out, NULL) > 0;
 }
 
-/* Returns whether the companion is the monitor of the VMM's cell. The record lists the monitor too.
- * The monitor lives as long as the VMM, which is its child. */
+/* Returns whether the companion is the monitor of the VMM's cell, which the record lists too. The
+ * monitor lives as long as the VMM, which is its child. */
 static bool is_cell_monitor(const json_t *runtime, const struct proc *companion)
 {
 	pid_t vmm = (pid_t)json_integer_value(json_object_get(runtime, "pid"));
@@ -177,7 +177,8 @@ int leftover_await_companions(const struct leftover_companions *companions, uint
 
 /* --- one process ------------------------------------------------------------------------------ */
 
-/* Waits for the end of the process until the deadline, and then kills the process. */
+/* Waits until the deadline for the end of the process. Kills the process if it has not ended by
+ * then. */
 static void end_held(const struct proc *held, uint64_t deadline_ns)
 {
 	struct error err;
@@ -188,9 +189,9 @@ static void end_held(const struct proc *held, uint64_t deadline_ns)
 	(void)fd_wait(held->pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), &err);
 }
 
-/* Ends the process that the record names. A process that is exiting has closed its lease already,
- * so it can no longer be recognised as a process of the workspace. Such a process is waited for and
- * not killed. */
+/* Ends the process that the record names. An exiting process has already closed its lease, so it
+ * cannot be recognised as a process of the workspace. The function waits for such a process and
+ * does not kill it. */
 static void end_recorded(const json_t *pid, const json_t *start_time, int watch,
 			 uint64_t deadline_ns)
 {
@@ -224,8 +225,8 @@ static bool is_in_list(const struct proc_list *list, pid_t pid)
 	return false;
 }
 
-/* Adds the process to the list, which takes the process over. Without memory, lets the process
- * go. */
+/* Adds the process to the list, which takes the process over. If there is no memory, lets the
+ * process go. */
 static void add_to_list(struct proc_list *list, struct proc *held)
 {
 	struct proc *grown = realloc(list->at, (list->count + 1) * sizeof(*grown));
@@ -246,8 +247,8 @@ struct guard_search {
 	struct proc_list *found;
 };
 
-/* Returns whether the process has the title of this workspace's guard. The guard of another
- * workspace can have the same lease, because its machine reads the disk of this workspace for a
+/* Returns whether the process has the title of this workspace's guard. Another workspace's guard
+ * can have the lease of this workspace, if its machine reads this workspace's disk for a
  * command. */
 static bool is_titled_guard(pid_t pid, const struct workspace *ws)
 {
@@ -277,7 +278,8 @@ static int hold_one_guard(pid_t pid, void *data)
 
 	if (!is_guard_of(pid, search) || proc_hold(pid, &guard, NULL) < 0)
 		return 0;
-	/* Checks again, now that the process is held. */
+	/* Checks again, since another process could have got the number before the process was
+	 * held. */
 	if (is_guard_of(pid, search))
 		add_to_list(search->found, &guard);
 	else
@@ -296,8 +298,8 @@ static void hold_guards(const struct workspace *ws, struct proc_list *out)
 
 /* --- the live supervisor ---------------------------------------------------------------------- */
 
-/* Returns whether the process is a child of a living process in the list. While a process lives, no
- * other process has its number. */
+/* Returns whether the process is a child of a process in the list that still lives. No other
+ * process can have the number of a living parent. */
 static bool is_child_of(pid_t pid, const struct proc_list *parents)
 {
 	const pid_t parent = process_parent(pid);
@@ -332,11 +334,11 @@ static void hold_guards_and_children(const struct workspace *ws, struct leftover
 }
 
 /*
- * Kills the live supervisor as the child of its guard, whatever the record says. All other
- * processes of the machine end too, because the guard ends them when the live supervisor has ended.
- * No process of the machine can change its guard, end the guard, or take the lease from the guard.
- * If another process only calls itself a guard, its children are killed, and nothing else happens.
- * Returns false if there is no guard.
+ * Kills the live supervisor as the child of its guard, whatever the record says. When the live
+ * supervisor has ended, the guard ends all other processes of the machine. No process of the
+ * machine can change its guard, end the guard, or take the lease from the guard. If another process
+ * only pretends to be a guard, its children are killed, and nothing else happens. Returns false if
+ * there is no guard.
  */
 static bool kill_by_guard(const struct workspace *ws)
 {
@@ -418,8 +420,8 @@ bool leftover_supervisor_is_gone(const struct workspace *ws)
 
 	if (!pid)
 		return false;
-	/* The record proves nothing, because the live supervisor can write anything into it. But no
-	 * live supervisor is without its guard. */
+	/* The record proves nothing, because the live supervisor can write anything into it. But
+	 * every live supervisor has its guard. */
 	if (!runtime_is_of(ws, runtime))
 		return !has_guard_beside(ws, &nobody);
 	if (!hold_recorded(pid, json_object_get(runtime, "supervisorStartTime"), &supervisor))
@@ -450,8 +452,8 @@ static bool may_be_killed(pid_t pid, void *data)
 	return lease_covers(*watch, pid) || process_is_exiting(pid);
 }
 
-/* Reports that the cgroup was not removed: on standard error for the person who runs the command,
- * and in the log for later. */
+/* Reports that the cgroup was not removed, on standard error for the person who runs the command,
+ * and in the supervisor's log. */
 static void say_cgroup_is_left(const struct workspace *ws, const char *why)
 {
 	static const char said[] = "the cgroup of the machine was not removed";
@@ -466,7 +468,8 @@ static void say_cgroup_is_left(const struct workspace *ws, const char *why)
 	log_line(&log, "%s: %s", said, why);
 }
 
-/* Removes the cgroup that the live supervisor has left, and ends the processes in the cgroup. */
+/* Removes the cgroup that the live supervisor has left behind, and ends the processes in the
+ * cgroup. */
 static void end_cgroup(const struct workspace *ws, const json_t *runtime, int watch,
 		       uint64_t deadline_ns)
 {
@@ -503,7 +506,8 @@ bool leftover_lives_by_name(const struct workspace *ws)
 	struct workspace looked_at = *ws;
 	size_t i;
 
-	/* A process that cannot be examined counts as alive, here as in lives_as_recorded(). */
+	/* If the processes cannot be examined, the function returns true, as lives_as_recorded()
+	 * does. */
 	if (process_each(is_guard_by_name, &looked_at, NULL) != 0)
 		return true;
 	if (!runtime || !runtime_is_of(ws, runtime))
@@ -542,9 +546,9 @@ void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
 	json_auto_t *runtime = read_runtime(ws);
 	autoclose int watch = lease_watch(ws);
 
-	/* The guard comes first, whatever the record says. If the record says that the live
-	 * supervisor has ended while its guard exists, the record is wrong, or will be right in a
-	 * moment. */
+	/* The live supervisor is killed by its guard first, whatever the record says. If a guard
+	 * exists and the record says that the live supervisor has ended, the record is wrong, or
+	 * will be right in a moment. */
 	(void)kill_by_guard(ws);
 	if (!runtime || !runtime_is_of(ws, runtime))
 		return;
@@ -563,8 +567,8 @@ void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Returns whether name is the name of a socket that leads to the guest or comes from the guest:
- * vsock.sock, vsock.sock_<P>, agent.sock, console.sock. */
+/* Returns whether `name` is the name of a socket that leads to or from the guest: vsock.sock,
+ * vsock.sock_<P>, agent.sock, console.sock. */
 static bool is_channel(const char *name)
 {
 	return !strncmp(name, "vsock.sock", strlen("vsock.sock")) ||
@@ -603,8 +607,8 @@ int leftover_remove_channels(const struct workspace *ws, struct error *err)
 	return remove_sockets(ws, is_channel, err);
 }
 
-/* Removes the run directory and all names in it. None of the names leads anywhere any more. A
- * subdirectory stays: only a VMM makes one, and without use. The subdirectory is removed with the
+/* Removes the run directory and all names in it, which lead nowhere now. A subdirectory is not
+ * removed here. Only a VMM can have made one, and nothing uses it. It is removed with the
  * workspace, or before the next start. */
 static void remove_run_dir(const struct workspace *ws)
 {

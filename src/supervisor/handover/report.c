@@ -68,8 +68,8 @@ json_t *report_final(const json_t *event, const json_t *result, const struct err
 	return steal_ptr(&line);
 }
 
-/* Takes a line from the bytes that were read. Returns 1 if there was a whole line, 0 if more bytes
- * are needed, -1 on an error. */
+/* Takes one line from the bytes that were read. Returns 1 if there was a whole line, 0 if more
+ * bytes are needed, -1 on an error. */
 static int take_report_line(struct buf *in, json_t **line, struct error *err)
 {
 	const uint8_t *bytes = buf_bytes(in), *end = memchr(bytes, '\n', in->len);
@@ -97,9 +97,9 @@ static bool take_cut(struct report_reader *reader, const struct pollfd lifelines
 	return cut;
 }
 
-/* Waits for more bytes of the report, or for its end. Bytes on a lifeline are ignored, because they
- * are meant for another process. A lifeline has ended when its other side has hung up, which poll()
- * always reports. */
+/* Waits for more bytes of the report, or for its end. Ignores bytes on a lifeline, since they are
+ * for another process. A lifeline has ended when its other end is closed, which poll() always
+ * reports. */
 static enum report_got wait_for_more(struct report_reader *reader, uint64_t deadline_ns,
 				     struct error *err)
 {

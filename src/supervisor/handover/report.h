@@ -5,7 +5,7 @@
  * ended.
  *
  *   {"event": {...}}                                        an event was recorded
- *   {"final": true, "event"?, "result"?, "error"?, ...}     the last line; json_put_error()
+ *   {"final": true, "event"?, "result"?, "error"?, ...}     the last line (json_put_error())
  */
 #ifndef SUPERVISOR_REPORT_H
 #define SUPERVISOR_REPORT_H
@@ -16,33 +16,35 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Writes one line to `fd`, which is non-blocking. Waits at most a few seconds for a slow reader. A
- * failure is not reported: the reader may have gone. */
+/* Writes one line to `fd`, which is non-blocking. Waits at most a few seconds for a slow reader.
+ * Does not report a failure, since the reader may have gone. */
 void report_send(int fd, const json_t *line);
-/* Returns the line for an event that was recorded. The caller releases it. */
+/* Returns the line for a recorded event. The caller releases the line. */
 json_t *report_event(const json_t *event);
-/* Returns the last line. If error->code is ERR_NONE, the line has no error. event and result may be
- * NULL. The caller releases the line. */
+/* Returns the last line of the report. If error->code is ERR_NONE, the line has no error. `event`
+ * and `result` may be NULL. The caller releases the line. */
 json_t *report_final(const json_t *event, const json_t *result, const struct error *error);
 
 #define REPORT_LIFELINES 2
 struct report_reader {
 	int fd;
-	/* Pipes or sockets whose end report_next() awaits in addition to the report; -1: none. When
-	 * one of them has ended, all are set to -1. */
+	/* Pipes or sockets. report_next() waits for their end in addition to the report; -1: there
+	 * is none. When one of them has ended, all are set to -1. */
 	int lifelines[REPORT_LIFELINES];
 	struct buf in;
 };
 enum report_got {
-	REPORT_NONE = -1, /* an error: the deadline passed (ERR_TIMEOUT), or a line is broken */
+	REPORT_NONE = -1, /* an error: the deadline has passed (ERR_TIMEOUT), or a line is not
+			   * valid */
 	REPORT_ENDED,	  /* the live supervisor has ended */
-	REPORT_LINE,	  /* *line is the next line, which the caller releases */
+	REPORT_LINE,	  /* the report has a line; *line is this line, which the caller releases */
 	REPORT_CUT	  /* a lifeline has ended, and the report goes on */
 };
-/* Waits for the next line of the report. `deadline_ns` is monotonic; UINT64_MAX: no deadline. */
+/* Waits for the next line of the report. `deadline_ns` is monotonic; UINT64_MAX: there is no
+ * deadline. */
 enum report_got report_next(struct report_reader *reader, uint64_t deadline_ns, json_t **line,
 			    struct error *err);
-/* Reads the error of a final line. out->code is ERR_NONE if the line has no error. */
+/* Reads the error of the last line. out->code is ERR_NONE if the line has no error. */
 void report_error(const json_t *line, struct error *out);
 
 #endif

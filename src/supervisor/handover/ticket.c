@@ -32,14 +32,15 @@ size_t ticket_link_count(const json_t *links)
 
 enum row_kind { ROW_TEXT, ROW_FLAG, ROW_NUMBER, ROW_ENUM, ROW_OBJECT, ROW_ARRAY };
 
-/* Each row describes a member of struct ticket and its key in the document. */
+/* The rows describe the members of struct ticket and their keys in the document. */
 static const struct ticket_row {
 	const char *key;
 	enum row_kind kind;
 	size_t offset;
-	enum json_need need; /* for a text, an object or an array; an optional member that is NULL
-			      * is left out */
-	int64_t most;	     /* for a number or an enum: the largest value; the smallest is 0 */
+	/* For a text, an object or an array: whether the document must have it. An optional member
+	 * that is NULL is left out of the document. */
+	enum json_need need;
+	int64_t most; /* for a number or an enum: the greatest value; the least is 0 */
 } rows[] = {
 #define MEMBER(name) offsetof(struct ticket, name)
 	{"stateDir", ROW_TEXT, MEMBER(state_dir), JSON_REQUIRED, 0},
@@ -165,8 +166,8 @@ static json_t *read_ticket(struct error *err)
 	return status == 0 ? json_load_strict(buf_bytes(&text), text.len, err) : NULL;
 }
 
-/* Checks the version of the ticket. Where a program is found only by its name, another version may
- * have taken the name meanwhile. */
+/* Checks the version of the ticket. On a system where the program is found by its name, another
+ * version may have been installed under the name meanwhile. */
 static int check_ticket_version(const json_t *document, struct error *err)
 {
 	const char *version = NULL;

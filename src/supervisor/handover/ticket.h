@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The ticket, which the commands start and run give to the live supervisor: descriptors at fixed
- * numbers, and one small JSON document. The live supervisor is the same program, executed anew. So
- * it begins with a small address space that has nothing of the request, and its only descriptor of
- * the caller is a lifeline.
+ * numbers, and one small JSON document. The live supervisor is a new execution of the same program.
+ * So it begins with a small address space that has nothing of the request. The only descriptor that
+ * it has of the caller is a lifeline.
  */
 #ifndef SUPERVISOR_TICKET_H
 #define SUPERVISOR_TICKET_H
@@ -20,7 +20,7 @@
 #include "contract/request.h"
 #include "supervisor/inputs/disks.h"
 
-/* The numbers of the descriptors. 2 is supervisor.log. */
+/* The numbers of the live supervisor's descriptors. Descriptor 2 is supervisor.log. */
 enum live_fd {
 	LIVE_TICKET = 3,
 	LIVE_STATE_DIR,
@@ -32,76 +32,83 @@ enum live_fd {
 	LIVE_INITRD,
 	LIVE_ROOTFS,
 	LIVE_BASE, /* the disk below LIVE_ROOTFS, if LIVE_ROOTFS is a layer */
-	/* The hardware model; only a macOS guest has this and the next two, in place of kernel and
-	 * initrd. */
+	/* The hardware model of a macOS guest. Only a macOS guest has this descriptor and the next
+	 * two, in place of kernel and initrd. */
 	LIVE_MODEL,
 	LIVE_IDENTIFIER,
 	LIVE_AUXILIARY,
-	LIVE_RAM, /* the memory of a machine that becomes a template, or of the restored template */
-	LIVE_STATE,    /* the state of a machine that is restored */
-	LIVE_SIBLINGS, /* the socket of template_siblings.h, if the memory is a template's */
+	/* The memory: of a machine that becomes a template, or of the template that is restored. */
+	LIVE_RAM,
+	LIVE_STATE,    /* the saved state of a machine that is restored */
+	LIVE_SIBLINGS, /* the socket of template_siblings.h, if the memory is that of a template */
 	LIVE_CONTROL,  /* the listening control.sock */
 	LIVE_REPORT,   /* the writing end of the report (report.h) */
-	/* For run: a pipe that ends with the command; a byte in it says that SIGTERM was sent to
-	 * run. */
+	/* For run: a pipe that ends when the command ends. A byte in the pipe says that SIGTERM was
+	 * sent to the command. */
 	LIVE_COMMAND,
 	LIVE_CONTAINERS, /* the directory of containers */
-	LIVE_LOOPBACK,	 /* the listener on a loopback that leads to the guest's loopback */
-	LIVE_CALLER,	 /* the caller's lifeline, if it gave one */
+	LIVE_LOOPBACK,	 /* a listening socket on the host's loopback, which leads to the guest's
+			  * loopback */
+	LIVE_CALLER,	 /* the caller's lifeline, if the caller gave one */
 	LIVE_FD_END,
-	/* The number of the first disk. The others follow it, in the order of ticket->disks. */
+	/* The number of the first disk. The numbers of the other disks follow, in the order of
+	 * ticket->disks. */
 	LIVE_DISKS = LIVE_FD_END
 };
 
-/* The document of the ticket. In a ticket that was received, texts and JSON are borrowed from the
- * member document. */
+/* The members of the ticket's document. In a received ticket, the texts and the JSON values belong
+ * to the member `document`. */
 struct ticket {
 	const char *state_dir, *id;
 	const json_t *identity; /* the identity that the request names */
 	enum accelerator accelerator;
 	const char *accelerator_reason;
 	bool attach, remove;
-	bool reader, writer; /* enum vm_use */
+	bool reader, writer; /* the purpose of the machine (enum vm_use) */
 	enum vm_origin origin;
-	int64_t handed;	     /* has a bit for each descriptor below LIVE_FD_END that is given */
+	/* A set with a bit for each descriptor below LIVE_FD_END that is given. */
+	int64_t handed;
 	int64_t cell_number; /* the number in the names of cells; 0: the live supervisor's pid */
-	/* The address of the card in the restored state, which may be "" (vm_boot.card_saved);
+	/* The address of the network card in the saved state, which may be "" (vm_boot.card_saved);
 	 * NULL: the state has no card. */
 	const char *card_mac;
-	/* The way in which the machine is booted, for runtime.json; NULL: there was no choice. */
+	/* How the machine is booted or restored, for runtime.json; NULL: there was no choice. */
 	const json_t *boot;
-	const json_t *facts; /* the facts of a machine that can be saved; NULL: it cannot */
-	/* {name: monotonic ns}: the times at which the command did its steps */
+	const json_t *facts; /* the facts of a machine that can be saved; NULL: the machine cannot
+			      * be saved */
+	/* {name: time}: the monotonic times, in ns, at which the command did its steps */
 	const json_t *marks;
-	const json_t *links; /* {"interfaces":[..]}: cards, whose taps follow the disks; or NULL */
+	/* {"interfaces":[..]}: network cards, whose taps follow the disks; NULL: there are none. */
+	const json_t *links;
 	const json_t *disks; /* disks_json() of the disks from LIVE_DISKS on */
 	json_t *document;
 };
 
 bool ticket_has(const struct ticket *ticket, enum live_fd fd);
 
-/* Returns how many milliseconds the guest has to say that it is ready. The time counts from the
- * machine's start. Under KVM the time counts from the first sign of the guest's kernel instead, and
- * this sign must come within LIMIT_FIRMWARE_MS after the machine's start. */
+/* Returns the time, in ms, in which the guest must say that it is ready. The time counts from the
+ * machine's start. Under KVM it counts from the first sign of the guest's kernel, and this sign
+ * must come within LIMIT_FIRMWARE_MS after the machine's start. */
 uint64_t ticket_boot_ms(enum accelerator accelerator, bool macos);
 
-/* Starts the live supervisor of <state_dir>/<id> in a session of its own (setsid). fds[i], from
+/* Starts the live supervisor of <state_dir>/<id> in its own session (setsid). fds[i], from
  * LIVE_STATE_DIR on, is the descriptor of this process that becomes number i in the child; -1: not
  * given. Sets ticket->handed to the set of descriptors in `fds`. `disks` are the disks that
  * ticket->disks describes. `taps` is the descriptor of the first tap of ticket->links; the other
  * taps have the following numbers. The child's standard error is log_fd. */
 int ticket_spawn(struct ticket *ticket, const int fds[LIVE_FD_END], const struct disk_list *disks,
 		 int taps, int log_fd, struct proc *out, struct error *err);
-/* Writes the path of the running program, to execute it anew. Returns 0, or -1 with errno.
- * linux/ticket_program.c, darwin/ticket_program.c. */
+/* Writes a path by which the running program can be executed again. Returns 0, or -1 with errno.
+ * The function is in linux/ticket_program.c and darwin/ticket_program.c. */
 int ticket_program(char out[PATH_MAX]);
-/* Receives the ticket in the child. Reads the document from LIVE_TICKET and closes it. Makes the
- * other descriptors close-on-exec. */
+/* Receives the ticket in the child. Reads the document from LIVE_TICKET and closes that descriptor.
+ * Makes the other descriptors close-on-exec. */
 int ticket_receive(struct ticket *out, struct error *err);
-/* Closes the descriptors of the boot files, which the VMM has now. LIVE_ROOTFS stays open, since it
- * tells how much room the host's disk has. */
+/* Closes the descriptors of the boot files, since the VMM has them now. LIVE_ROOTFS stays open,
+ * since it tells how much room the host's disk has. */
 void ticket_close_boot_files(const struct ticket *ticket);
 void ticket_free(struct ticket *ticket);
-size_t ticket_link_count(const json_t *links); /* 0 for NULL */
+size_t ticket_link_count(const json_t *links); /* returns the number of cards in `links`; 0 if
+					        * `links` is NULL */
 
 #endif

@@ -33,7 +33,7 @@ static const char *const file_fields[BOOT_FILE_COUNT] = {
 	[BOOT_AUXILIARY] = "config.macos.auxiliaryStoragePath",
 	[BOOT_ROOTFS] = "config.rootfsPath",
 };
-/* The fields that name the files of a machine whose root file system is in memory. */
+/* The fields of the config that name the files of a machine whose root file system is in memory. */
 static const char *const ram_root_fields[BOOT_FILE_COUNT] = {
 	[BOOT_KERNEL] = "config.kernelPath",
 	[BOOT_INITRD] = "config.kernelPath",
@@ -65,8 +65,8 @@ static bool is_beside(const char *kernel, const char *initrd)
 	return strncmp(initrd, kernel, len) == 0 && strcmp(initrd + len, ".initrd") == 0;
 }
 
-/* Checks that a file is regular and not empty. given: a descriptor of the file at path, which the
- * function takes over; -1 if the file could not be opened. Returns the descriptor, or -1. */
+/* Checks that a file is regular and not empty. `given` is a descriptor of the file at `path`, which
+ * the function takes over; -1: the file could not be opened. Returns the descriptor, or -1. */
 static int check_regular(int given, const char *path, struct error *err)
 {
 	autoclose int fd = given;
@@ -105,7 +105,7 @@ static int open_disk(const char *path, enum rootfs_use use, struct error *err)
 
 /* Opens and hashes a file to which no guest writes. Holds kernel and initrd against writing, from
  * before they are hashed until the VMM has read them (vm_has_read()). If a file cannot be held,
- * this is no error here. */
+ * this is not an error here. */
 static void open_hashed(struct boot_files *files, enum boot_file which)
 {
 	struct error *err = &files->file[which].error;
@@ -119,9 +119,9 @@ static void open_hashed(struct boot_files *files, enum boot_file which)
 		error_prefix(err, "%s", files->file[which].path);
 }
 
-/* Checks the unpacked kernel beside a packed one. Only the architecture of the unpacked kernel is
- * checked. The unpacked kernel is believed to be the same kernel, since a VMM that needs it boots
- * nothing else. */
+/* Checks the unpacked kernel that belongs to a packed kernel. Only its architecture is checked. It
+ * is believed to be the same kernel, since a VMM that needs an unpacked kernel boots nothing
+ * else. */
 static int check_unpacked(int fd, enum architecture machine, struct error *err)
 {
 	unsigned char head[KERNEL_HEAD];
@@ -211,7 +211,7 @@ static int refuse_read_only_root(const char *path, struct error *err)
 	return error_reason(err, REASON_ROOT_READ_ONLY, path);
 }
 
-/* Returns whether the file is read-only. The mode counts too, because the kernel lets root write to
+/* Returns whether the file is read-only. Its mode counts too, since the kernel lets root write to
  * every file. Only the mode protects a cached image from which many workspaces are cloned. */
 static bool is_read_only(const char *path, int fd)
 {
@@ -222,7 +222,7 @@ static bool is_read_only(const char *path, int fd)
 }
 
 /* Opens a root file system in memory. The guest has a copy in its memory, so the file is only read,
- * and must stay as it was recorded. */
+ * and must have its recorded contents. */
 static void open_ram_root(struct boot_files *files, int64_t memory_mib)
 {
 	struct error *err = &files->file[BOOT_ROOTFS].error;
@@ -243,8 +243,8 @@ static void open_layer_base(struct boot_files *files)
 		error_prefix(err, "%s", files->file[BOOT_BASE].path);
 }
 
-/* Checks a layer. A layer cannot be checked without its base. If the base could not be opened, the
- * error about the base is reported instead. */
+/* Checks a layer, which needs its base. If the base could not be opened, fails with the error about
+ * the base. */
 static int check_layer(const struct boot_files *files, int fd, struct error *err)
 {
 	struct stat base;
@@ -256,8 +256,8 @@ static int check_layer(const struct boot_files *files, int fd, struct error *err
 	return layer_check(fd, (uint64_t)base.st_size, err);
 }
 
-/* Checks the disk of a macOS guest. All that is known about such a disk is that it consists of
- * sectors. */
+/* Checks the disk of a macOS guest. Nothing is known about this disk except that it consists of
+ * whole sectors. */
 static int check_macos_disk(int fd, struct error *err)
 {
 	struct stat st;
@@ -321,7 +321,7 @@ static char *kernel_file(const struct config *config, const struct backend *back
 	return asprintf(&path, "%s.vmlinux", config->kernel_path) < 0 ? NULL : path;
 }
 
-/* Copies the paths of the config into files. Returns -1 without memory. */
+/* Copies the paths of the config into `files`. Returns -1 if there is no memory. */
 static int name_linux_files(struct boot_files *files, const struct config *config,
 			    const struct backend *backend)
 {
@@ -362,8 +362,8 @@ static void make_own_initrd(struct boot_files *files, const struct config *confi
 		error_errno(why, ENOMEM, "%s", initrd);
 }
 
-/* Finds the cache's initrd for the kernel, but makes none. If there is no such initrd yet, only the
- * init that it will contain is reported. */
+/* Finds the initrd of the cache for the kernel, but does not make it. If the cache has no such
+ * initrd yet, only the init that it will contain is reported. */
 static void find_own_initrd(struct boot_files *files, const struct config *config)
 {
 	struct error *why = &files->file[BOOT_INITRD].error;
@@ -383,9 +383,9 @@ static void find_own_initrd(struct boot_files *files, const struct config *confi
 	own_initrd_free(&own);
 }
 
-/* Gives a kernel without an initrd beside it the initrd of the cache. If none can be made, the
- * reason is stored with the file. No initrd is made for a kernel that is refused. For a kernel that
- * is missing, the initrd that it had can still be found. */
+/* Gives a kernel that has no initrd beside it the initrd of the cache. If that initrd cannot be
+ * made, the reason is stored with the file. No initrd is made for a kernel that is refused. If the
+ * kernel is missing, an initrd that was made for it earlier can still be found. */
 static void use_own_initrd(struct boot_files *files, const struct config *config,
 			   enum initrd_use use)
 {
@@ -476,8 +476,8 @@ static int tell_not_unpacked(const char *path, struct error *err)
 	return error_reason(err, REASON_KERNEL_PACKED, path);
 }
 
-/* Sets the error for a missing file. The error names only the file. The next step depends on
- * whether there is a workspace, which is not known here. */
+/* Sets the error for a missing file. The error names only the file. It does not say what to do
+ * next, which depends on whether there is a workspace, and this is not known here. */
 static int tell_missing(const struct boot_files *files, enum boot_file which, const char *path,
 			struct error *err)
 {

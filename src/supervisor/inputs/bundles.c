@@ -123,7 +123,7 @@ static int run_builder(const char *path, int archive, int to, struct error *err)
 	return take_error(&answer, code, err);
 }
 
-/* Unpacks a bundle. The builder gets the same file that was hashed, so the digest is that of the
+/* Unpacks a bundle. The file that was hashed is given to the builder, so the digest is that of the
  * unpacked archive. */
 static int unpack_bundle(const json_t *json, struct bundle *bundle, struct error *err)
 {
@@ -210,8 +210,8 @@ static int remove_old_bundles(const struct workspace *ws, struct error *err)
 	return 0;
 }
 
-/* Remembers the digest of a bundle's disk. Giving the file a name has changed its times, but not
- * its bytes. */
+/* Stores the digest of a bundle's disk in the memory of digests. The disk's new name has changed
+ * the file's times, but not its bytes. */
 static void remember_bundle(const struct bundle *bundle)
 {
 	struct digest_key key;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The archives of config.bundles. The command prepare makes a disk of each archive: the file
- * bundle-<name>.ext4 in the workspace's directory. It runs microagent-artifact for this, before it
- * takes any lock. The command start attaches the disk read-only.
+ * bundle-<name>.ext4 in the workspace's directory. prepare runs microagent-artifact for this,
+ * before it takes any lock. The command start attaches the disk read-only.
  *
- * prepare records the digests of the archive and of the disk. The archive is not needed any more
- * after this, and may have other contents when the next workspace is prepared. So the archive's
+ * prepare records the digests of the archive and of the disk. After this the archive is not needed
+ * any more, and may have other contents when the next workspace is prepared. So the archive's
  * digest only tells from which archive the disk was made. No guest can write to the disk, so at
- * every start the disk must be as prepare made it.
+ * every start the disk must have the recorded digest.
  */
 #ifndef SUPERVISOR_BUNDLES_H
 #define SUPERVISOR_BUNDLES_H
@@ -22,7 +22,8 @@
 #include "supervisor/inputs/disks.h"
 
 struct bundle {
-	int fd;			   /* the disk; -1: it could not be opened */
+	int fd;			   /* the descriptor of the disk; -1: the disk could not be
+				    * opened */
 	char archive[DIGEST_TEXT]; /* the digest of the archive; "": not known */
 	char disk[DIGEST_TEXT];	   /* the digest of the disk */
 	/* The reason why fd is -1, or why the digest of the disk is not known. */
@@ -44,34 +45,35 @@ struct bundle_list {
 		0        \
 	}
 
-/* Checks that each archive can be read. Errors name the field. */
+/* Checks that each archive can be read. An error names the field of the config. */
 int bundles_check(const struct config *config, struct error *err);
-/* Makes the disks on the file system of the state directory. The files have no name in any
+/* Makes the disks on the file system of the state directory. Their files have no names in a
  * directory yet. */
 int bundles_build(const struct config *config, const struct state_dir *dir, struct bundle_list *out,
 		  struct error *err);
-/* Puts the disks into the workspace's directory, in place of the disks of an earlier prepare. */
+/* Gives the disks names in the workspace's directory. They replace the disks of an earlier
+ * prepare. */
 int bundles_place(const struct config *config, const struct bundle_list *list,
 		  const struct workspace *ws, struct error *err);
-void bundles_close(struct bundle_list *list); /* accepts an empty one */
+void bundles_close(struct bundle_list *list); /* closes the disks; accepts an empty list */
 
-/* Opens the disks that prepare made and computes their digests. A problem with a disk is no error
- * of this function: it is stored in bundle.error, and bundles_attach() reports it. */
+/* Opens the disks that prepare made, and computes their digests. A problem with a disk is not an
+ * error of this function. It is stored in bundle.error, and bundles_attach() reports it. */
 int bundles_open(const struct config *config, const struct workspace *ws, struct bundle_list *out,
 		 struct error *err);
-/* Moves the bundles' disks to the end of `disks`. */
+/* Appends the bundles' disks to `disks`, which takes them over from `list`. */
 int bundles_attach(const struct config *config, struct bundle_list *list, struct disk_list *disks,
 		   struct error *err);
 
-/* Adds the member "bundles", [{name, path, sha256, diskSHA256}], to `artifacts`, which prepare
- * records. Adds nothing if there are no bundles. */
+/* Adds the member "bundles" to `artifacts`, which prepare records: [{name, path, sha256,
+ * diskSHA256}]. Adds nothing if there are no bundles. */
 int bundles_record(const struct config *config, const struct bundle_list *list, json_t *artifacts,
 		   struct error *err);
 /*
- * Adds the member "bundles", [{name, path, sha256, recordedSHA256}] of the disks, to the
- * verification block. Adds a divergence "bundle:NAME" for each disk that is not as recorded. A
- * bundle that has no record (the workspace was not prepared, or an earlier version prepared it) is
- * left out.
+ * Adds the member "bundles" to the verification block: [{name, path, sha256, recordedSHA256}],
+ * where the digests are those of the disks. Adds a divergence "bundle:NAME" for each disk that has
+ * not its recorded digest. Leaves out a bundle that has no record, because the workspace was not
+ * prepared, or was prepared by an earlier version.
  */
 int bundles_verify(const struct config *config, const struct bundle_list *list,
 		   const struct workspace *ws, const json_t *artifacts, json_t *verification,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares the present files of bundles with what prepare recorded about them. */
+/* Compares the present disks of bundles with the digests that prepare has recorded. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -57,8 +57,8 @@ int disks_add(struct disk_list *list, const char *serial, const char *name, cons
 
 /* --- one file -------------------------------------------------------------------------------- */
 
-/* Refuses a file that is read-only, also for root. Root may write to every file, but a file that is
- * read-only by its mode must stay as it is. */
+/* Refuses a file that is read-only, even for root. Root may write to every file, but a file that is
+ * read-only by its mode must not be changed. */
 static int refuse_read_only_disk(const char *path, const struct stat *st, struct error *err)
 {
 	if ((st->st_mode & S_IWUSR) && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
@@ -109,8 +109,8 @@ static bool is_same_file(int a, int b)
 	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-/* Refuses a disk that is given twice. A guest would corrupt a disk that it has twice, unless it
- * only reads the disk. */
+/* Refuses a file that the config gives as two disks, unless both are read-only. A guest that has a
+ * disk twice and writes to it would corrupt it. */
 static int refuse_twice(const struct disk_list *list, int rootfs_fd, int fd, bool read_only,
 			const char *path, struct error *err)
 {
@@ -129,7 +129,8 @@ static int refuse_twice(const struct disk_list *list, int rootfs_fd, int fd, boo
 	return 0;
 }
 
-/* --- the config's ---------------------------------------------------------------------------- */
+/* --- the disks of the config
+ * --------------------------------------------------------------------- */
 
 static int open_declared_disk(const json_t *item, size_t index, int rootfs_fd, enum disk_use use,
 			      struct disk_list *list, struct error *err)
@@ -177,7 +178,8 @@ int disks_take(const struct config *config, const struct disk_list *list, struct
 	return 0;
 }
 
-/* --- as others are told of them -------------------------------------------------------------- */
+/* --- the disks as JSON
+ * --------------------------------------------------------------------------- */
 
 json_t *disks_json(const struct disk_list *list, struct error *err)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The disks of a workspace other than its root disk, in the order in which the guest gets them. The
- * command start opens each disk once, and gives the descriptor to the live supervisor. So the VM
- * has the same disks that were checked.
+ * command start opens each disk once, and gives the descriptor to the live supervisor. So the
+ * machine has the same disks that were checked.
  *
- * A file to which one running workspace writes is not a disk of any other running workspace
- * (store/taken.h).
+ * If a running workspace writes to a file as its disk, no other running workspace may have this
+ * file as a disk (store/taken.h).
  */
 #ifndef SUPERVISOR_DISKS_H
 #define SUPERVISOR_DISKS_H
@@ -36,26 +36,26 @@ struct disk_list {
 	}
 
 enum disk_use {
-	DISK_CHECK, /* to check that a VM can use the disk, which is opened for reading */
-	DISK_BOOT,  /* for a VM */
+	DISK_CHECK, /* to check that a machine can use the disk, which is opened for reading */
+	DISK_BOOT,  /* for a machine */
 };
 
 /*
- * Opens config.disks. `rootfs_fd` is the root disk (-1: none). No disk may be the file of the root.
- * Two disks may be the same file only if both are read-only. An error names the field and the file,
- * and leaves out unchanged.
+ * Opens the disks of config.disks. `rootfs_fd` is the root disk; -1: there is none. No disk may be
+ * the file of the root disk. Two disks may be the same file only if both are read-only. An error
+ * names the field and the file, and does not change *out.
  */
 int disks_open(const struct config *config, int rootfs_fd, enum disk_use use, struct disk_list *out,
 	       struct error *err);
-/* Takes the disks of config.disks (store/taken.h), so that no other workspace can use them. At this
- * time the list must have these disks and no others. */
+/* Takes the disks of config.disks (store/taken.h), so that no other workspace can use them. The
+ * list must have exactly these disks. */
 int disks_take(const struct config *config, const struct disk_list *list, struct error *err);
-/* Appends a disk and takes over `fd`, also if it fails. Copies the texts. */
+/* Appends a disk to the list. Takes over `fd`, even if the function fails. Copies the texts. */
 int disks_add(struct disk_list *list, const char *serial, const char *name, const char *mountpoint,
 	      bool read_only, int fd, struct error *err);
-void disks_close(struct disk_list *list); /* accepts an empty one */
+void disks_close(struct disk_list *list); /* closes all disks; accepts an empty list */
 
-/* Returns [{serial, name, mountpoint, mode}], for the run config and the ticket. */
+/* Returns the disks as [{serial, name, mountpoint, mode}], for the run config and the ticket. */
 json_t *disks_json(const struct disk_list *list, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Network cards whose taps the caller of start has made. The machine has these cards instead of the
- * config's card. */
+/* Network cards whose taps the caller of start has made. The machine has these cards in place of
+ * the card of the config. */
 #ifndef SUPERVISOR_LINKS_H
 #define SUPERVISOR_LINKS_H
 
@@ -11,8 +11,8 @@
 
 /* Reads the list of cards from options->links_fd: {"interfaces":[{"mac",..},..]}. This list is sent
  * to the guest (docs/agent-protocol.md). The descriptors from options->taps_fd on are the taps, one
- * for each card; the function makes them close-on-exec. The caller releases *out. If links_fd is
- * -1, there are no such cards, and *out is unchanged. */
+ * for each card. The function makes them close-on-exec. The caller releases *out. If links_fd is
+ * -1, there are no such cards, and *out is not changed. */
 int links_read(const struct options *options, json_t **out, struct error *err);
 
 #endif

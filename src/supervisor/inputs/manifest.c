@@ -69,8 +69,8 @@ int manifest_read_accepted(const struct workspace *ws, struct manifest *out, str
 
 	if (read_manifest(ws, workspace_read_accepted, out, &why) == 0)
 		return 0;
-	/* If the changed manifest is also damaged, the error says so, because a damaged manifest
-	 * cannot be accepted. */
+	/* If the changed manifest is also damaged, the error is about the damage, since a damaged
+	 * manifest cannot be accepted. */
 	if (why.reason == REASON_RECORD_CHANGED && manifest_read(ws, &found, err) < 0)
 		return -1;
 	manifest_free(&found);
@@ -84,8 +84,8 @@ void manifest_free(struct manifest *manifest)
 	*manifest = (struct manifest){0};
 }
 
-/* Returns the time at which the workspace was first prepared, or the present time if that is not
- * known. */
+/* Returns the time at which the workspace was first prepared. If that time is not known, returns
+ * the present time. */
 static json_t *created_at(const struct workspace *ws, const char *now)
 {
 	struct error err;
@@ -95,9 +95,9 @@ static json_t *created_at(const struct workspace *ws, const char *now)
 	return json_is_string(created) ? json_incref(created) : json_string(now);
 }
 
-/* Returns whether the manifest is synced to the disk only at the start, as it is for a session. A
- * session that never ran has done nothing that a loss of power could destroy. Waiting for the disk
- * would be most of the time that making a session takes. */
+/* Returns whether the manifest is synced to the disk only at the start. This is so for a session. A
+ * session that never ran has done nothing that a loss of power could destroy. And if making a
+ * session waited for the disk, this wait would be most of its time. */
 static bool is_secured_at_start(const struct workspace *ws)
 {
 	return audit_is_kept(ws);

@@ -12,12 +12,12 @@
 #include "base/platform/descriptor.h"
 
 #define MIB (INT64_C(1) << 20)
-/* The multiple at which the second cpio archive begins. Kernels look for it at multiples of 4, and
- * cpio archives end at multiples of 512. */
+/* The number of bytes at a multiple of which the second cpio archive begins. Kernels look for an
+ * archive at multiples of 4, and cpio archives end at multiples of 512. */
 #define SEGMENT 512
 
-/* Returns whether the file begins like a cpio archive, or like one that is compressed in a way that
- * kernels know. */
+/* Returns whether the file begins like a cpio archive, or like a compressed file that kernels can
+ * unpack. */
 static bool is_initramfs(const uint8_t head[6])
 {
 	static const struct {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A root file system in memory. If the config has initrdPath and no rootfsPath, the file at
- * initrdPath is the root, and all changes of the guest are lost at its end. The kernel unpacks the
- * segments of an initramfs one after the other into one tree. So the initrd of microagent, which is
- * appended as the last segment, adds /init and the modules of the kernel.
+ * initrdPath is the root. All changes of the guest are lost when the machine ends. The kernel
+ * unpacks the segments of an initramfs one after the other into one tree. So microagent appends its
+ * own initrd as the last segment, which adds /init and the modules of the kernel.
  */
 #ifndef SUPERVISOR_RAM_ROOT_H
 #define SUPERVISOR_RAM_ROOT_H
@@ -12,11 +12,11 @@
 
 #include "base/error.h"
 
-/* Checks the file of the root. ERR_INVALID: the file is not an initramfs, or it is too large: while
- * the guest unpacks it, the guest's memory must hold it twice. */
+/* Checks the file of the root. ERR_INVALID: the file is not an initramfs, or it is too large. While
+ * the guest unpacks the file, the guest's memory must hold it twice. */
 int ram_root_check(int fd, int64_t memory_mib, struct error *err);
-/* Makes a file in memory that has the root's file and then the initrd, and returns its
- * descriptor. */
+/* Makes a file in memory with the contents of the root's file, followed by those of the initrd.
+ * Returns its descriptor. */
 int ram_root_join(int root_fd, int initrd_fd, struct error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks images of root file systems. Images are hostile, and the host parses no file system. Only
- * a few numbers of the superblock are read here. With them a person learns of a truncated download
- * before the guest's kernel reports it in its own words.
+ * Checks images of root file systems. Images are hostile, so the host parses no file system. It
+ * reads only a few numbers of the superblock. Because of these a person learns of a truncated
+ * download before the guest's kernel reports it in other words.
  */
 #include "supervisor/inputs/rootfs.h"
 
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Offsets of little-endian numbers in the file. */
+/* Offsets in bytes of little-endian numbers in the file. */
 enum {
 	BLOCKS_LOW = 1024 + 0x04,
 	LOG_BLOCK_SIZE = 1024 + 0x18,

@@ -12,19 +12,19 @@
 #define ROOTFS_HEADER 2048
 
 /* Reads the size of the file system, in bytes, from its superblock. Pure. ERR_INVALID: the file
- * system is no ext4. */
+ * system is not ext4. */
 int rootfs_size(const uint8_t header[ROOTFS_HEADER], uint64_t *size, struct error *err);
 /* Checks the file. ERR_INVALID: the file is not an ext4 image, or is shorter than its file
  * system. */
 int rootfs_check(int fd, struct error *err);
 
 /* Returns whether the file has the two bytes that mark every ext2, ext3 and ext4 file system. The
- * host checks nothing else of a disk that is not the root disk. */
+ * host checks nothing else of a disk other than the root disk. */
 bool rootfs_has_ext4_magic(int fd);
 
-/* Checks that the file is not a qcow2 image. ERR_INVALID: it is one. As a raw disk, the bytes of
- * such an image mean nothing to a guest. As a qcow2 disk, the image could name any file of the host
- * as its contents. */
+/* Checks that the file is not a qcow2 image. ERR_INVALID: it is a qcow2 image. As a raw disk, the
+ * bytes of a qcow2 image mean nothing to a guest. As a qcow2 disk, the image could name any file of
+ * the host as its contents. */
 int rootfs_refuse_qcow2(int fd, struct error *err);
 
 #endif

@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "base/platform/file.h"
 
-/* Returns whether the root file system must still be as prepare recorded it. During a start, a
- * guest may get the disk at any moment. */
+/* Returns whether the root file system must still have the digest that prepare recorded. While the
+ * state is live, a guest may get the disk at any moment, so the answer is then false. */
 bool rootfs_is_enforced(const struct workspace *ws, enum state state)
 {
 	return !state_is_live(state) && !workspace_was_started(ws);
@@ -38,8 +38,8 @@ static int read_last(const json_t *last, struct boot_files *files, struct error 
 	return 0;
 }
 
-/* Takes the digest that prepare recorded. There is none if an older version of microagent prepared
- * the workspace. */
+/* Puts the digest that prepare recorded into `files`. There is none if an older version of
+ * microagent prepared the workspace. */
 static void recall_prepared(const struct manifest *manifest, struct boot_files *files)
 {
 	const json_t *rootfs = json_object_get(manifest->artifacts, "rootfs");
@@ -54,7 +54,8 @@ static bool is_at_rest(enum state state)
 	return state == STATE_HALTED || state == STATE_STOPPED || state == STATE_FAILED;
 }
 
-/* Takes the digest of the disk's present content. Returns false if this digest is not known. */
+/* Puts the digest of the disk's present contents into `files`. Returns false if this digest is not
+ * known. */
 static bool recall_present(struct boot_files *files)
 {
 	struct digest_key now = {0};
@@ -76,7 +77,9 @@ int rootfs_digest_recall(const struct workspace *ws, const struct manifest *mani
 	json_auto_t *last = NULL;
 
 	if (files->ram_root)
-		return 0; /* no guest writes to this file, so its present digest counts */
+		/* A guest never writes to the file of a root file system in memory, so its present
+		 * digest counts. */
+		return 0;
 	files->rootfs_started = true;
 	if (is_at_rest(state) && recall_present(files))
 		return 0;
@@ -123,7 +126,7 @@ int rootfs_digest_renew(const struct workspace *ws, enum state state, struct boo
 	clock_rfc3339(clock_real_ns(), now);
 	boot_files_hash_rootfs(files);
 	files->rootfs_started = true;
-	/* If there is no digest, the reason is in files. */
+	/* If there is no digest, `files` has the reason. */
 	if (!files->file[BOOT_ROOTFS].sha256[0])
 		return 0;
 	if (!is_at_rest(state) || !is_as_hashed(files))
@@ -143,7 +146,7 @@ void rootfs_digest_keep(const struct workspace *ws, const struct boot_files *fil
 		clock_rfc3339(clock_real_ns(), now);
 		when = now;
 	}
-	/* If there is no room for the new record, the older one remains. */
+	/* If there is no room for the new record, the older record remains. */
 	(void)write_last(ws, files->file[BOOT_ROOTFS].sha256, when, &ignored);
 }
 

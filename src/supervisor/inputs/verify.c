@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the verification block, which compares the present boot files with what prepare recorded
- * about them. */
+/* Makes the verification block, which compares the present boot files with the digests that prepare
+ * has recorded. */
 #include <assert.h>
 #include <stdbool.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 		return -1;
 	if (expected && json_put_string(entry, "expected", expected, err) < 0)
 		return -1;
-	/* If there is an error, a known digest can only be an earlier one. */
+	/* If there is an error, `actual` can only be an earlier digest, so it is not reported. */
 	if (json_put(entry, "actual", error->code || !*actual ? json_null() : json_string(actual),
 		     err) < 0)
 		return -1;
@@ -73,15 +73,16 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 	return json_array_append(list, entry) == 0 ? 0 : out_of_memory(err);
 }
 
-/* Returns whether the file must be as recorded. The digest of a disk to which a started guest
- * writes is reported, but not compared. */
+/* Returns whether the file must have its recorded digest. The digest of a disk to which a started
+ * guest writes is reported, but not compared. */
 static bool is_enforced(const struct boot_files *files, enum boot_file which)
 {
 	return !files->rootfs_started ||
 	       verification_compares(artifact_names[which]) == COMPARED_ALWAYS;
 }
 
-/* Adds a digest that was computed earlier. A guest may have written to the disk since then. */
+/* Adds a digest that was computed at the time `when`. A guest may have written to the disk since
+ * then. */
 static int put_last(json_t *artifact, const char *sha256, const char *when, struct error *err)
 {
 	if (json_put_string(artifact, "lastSHA256", sha256, err) < 0 ||
@@ -102,7 +103,8 @@ static int put_digest_of(const struct boot_files *files, enum boot_file which, j
 	return json_put_string(artifact, "sha256", sha256, err);
 }
 
-/* Adds one artifact of the block and, if it diverges, its entry in the list. */
+/* Adds one artifact to the block. If the artifact diverges, also adds an entry to the list of
+ * divergences. */
 static int verify_boot_file(const struct boot_files *files, enum boot_file which,
 			    const json_t *recorded, json_t *block, json_t *divergence,
 			    struct error *err)
@@ -179,7 +181,7 @@ int verification_hand_over_rootfs(json_t *verification, const char *when, struct
 	return json_object_del(rootfs, "sha256") == 0 ? 0 : out_of_memory(err);
 }
 
-/* Returns the divergence of the artifact with this name, or NULL. */
+/* Returns the divergence of the artifact `name`, or NULL. */
 static const json_t *find_divergence(const json_t *list, const char *name)
 {
 	const json_t *entry;
@@ -193,7 +195,7 @@ static const json_t *find_divergence(const json_t *list, const char *name)
 	return NULL;
 }
 
-/* Sets the error for an init that differs. The usual reason is an upgrade of microagent. */
+/* Sets the error for an init whose digest differs. The usual reason is an upgrade of microagent. */
 static int tell_upgrade(const json_t *init, const char *path, struct error *err)
 {
 	error_set(
@@ -203,8 +205,8 @@ static int tell_upgrade(const json_t *init, const char *path, struct error *err)
 	return error_reason(err, REASON_NOT_AS_PREPARED, "");
 }
 
-/* Sets the error for a bundle's disk that differs. Only prepare writes such a disk, so the next
- * step is to make it again. */
+/* Sets the error for a bundle's disk whose digest differs. Only prepare writes such a disk, so the
+ * next step is to run prepare again. */
 static int tell_bundle(const json_t *entry, const char *name, struct error *err)
 {
 	error_set(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens a template for a start. Compares everything on which the saved machine depends with the
- * present state of this host. If something differs, the machine boots instead of being restored. */
+ * present state of this host. If something differs, the machine boots and is not restored. */
 #include "supervisor/templates/template.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 #define FORMAT 1
 #define RECORD_BYTES (1u << 20)
-/* The largest difference between two measurements of the same time-stamp counter, in
+/* The greatest difference between two measurements of the frequency of one time-stamp counter, in
  * thousandths. */
 #define TSC_TOLERANCE 1
 
@@ -81,7 +81,8 @@ static json_t *facts_of(const struct backend *backend, const struct config *conf
 	return steal_ptr(&facts);
 }
 
-/* --- one to be saved ------------------------------------------------------------------------- */
+/* --- a machine to be saved
+ * ----------------------------------------------------------------------- */
 
 int template_begin(const struct backend *backend, const struct config *config,
 		   enum accelerator accelerator, const struct boot_files *files,
@@ -108,7 +109,8 @@ int template_begin(const struct backend *backend, const struct config *config,
 	return 0;
 }
 
-/* --- one that was saved ---------------------------------------------------------------------- */
+/* --- a machine that was saved
+ * -------------------------------------------------------------------- */
 
 static json_t *read_template_record(int dir, struct error *err)
 {
@@ -157,8 +159,8 @@ static int compare_facts(const json_t *then, json_t *now, struct error *err)
 	return 0;
 }
 
-/* Returns whether the record is of a fork. The template of a fork was made just now, only for the
- * fork's children, and has no digest. */
+/* Returns whether template.json is about a fork. The template of a fork was made just now, only for
+ * the fork's children, and has no digest. */
 static bool is_of_fork(const json_t *record)
 {
 	return !json_object_get(json_object_get(record, TEMPLATE_STATE), "sha256");
@@ -166,7 +168,7 @@ static bool is_of_fork(const json_t *record)
 
 /* For a fork, keeps the digest of the parent's initrd in the facts. A restored machine never reads
  * the initrd, because the guest agent is in its memory. The children of a fork have the running
- * agent of their parent, even if the file of the initrd has changed since. */
+ * agent of their parent, even if the file of the initrd has changed since then. */
 static int keep_agent_of_parent(const json_t *record, json_t *facts, struct error *err)
 {
 	json_t *then = json_object_get(json_object_get(record, "facts"), "initrd");
@@ -199,8 +201,8 @@ static int open_saved(int dir, const json_t *record, const char *name, struct er
 	return steal_fd(&fd);
 }
 
-/* Requires that the root disk is the one of the template. If memory and disk were not from the same
- * moment, the guest would damage its file systems. */
+/* Requires that the root disk is the disk of the template. If memory and disk were from different
+ * moments, the guest would damage its file systems. */
 static int require_disk(const json_t *record, struct boot_files *files, struct error *err)
 {
 	const char *disk = json_text(json_object_get(record, "disk"), "sha256", "");
@@ -246,9 +248,10 @@ static int open_from(int dir, const json_t *record, bool own, struct template *t
 }
 
 /* Finds out which network card the saved state contains. A machine that was saved while it ran
- * keeps its card, and its guest keeps sending from that card's address. The card of a template is
- * plugged in later. The address is checked because the record may be false (the live supervisor
- * wrote it), and because the address becomes a part of the VMM's command line. */
+ * keeps its card, and its guest keeps sending from that card's address. The saved state of a
+ * template has no card; its card is plugged in later. The address is checked for two reasons: the
+ * live supervisor wrote the record, so it may be false; and the address becomes a part of the VMM's
+ * command line. */
 static int find_saved_card(const json_t *record, const struct config *config,
 			   struct template *template, struct error *err)
 {

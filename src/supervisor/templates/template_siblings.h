@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shares one memory of a template between all machines that are restored from the template. The
- * command that starts the first machine fills the memory, and opens a socket in the template's
- * directory. Each live supervisor of such a machine has both the memory and the socket, and gives
- * them to the command that starts the next machine. When the last of these live supervisors ends,
- * the memory is gone, and nothing answers at the socket.
+ * Shares one memory of a template between all machines that are restored from the template; these
+ * machines are called siblings. The command that starts the first machine fills the memory, and
+ * opens a socket in the template's directory. Each live supervisor of such a machine has both the
+ * memory and the socket, and gives them to the command that starts the next machine. When the last
+ * of these live supervisors ends, the memory is gone, and no process answers at the socket.
  *
- * A live supervisor may have been taken over by its guest. So a command takes a memory and a socket
- * only if they are the same that an earlier command has filled and opened. A record identifies this
- * memory and this socket, and no live supervisor can write the record.
+ * A live supervisor may have been taken over by its guest. So a command accepts a memory and a
+ * socket only if an earlier command has filled the memory and opened the socket. A record
+ * identifies both, and no live supervisor can write this record.
  */
 #ifndef SUPERVISOR_TEMPLATE_SIBLINGS_H
 #define SUPERVISOR_TEMPLATE_SIBLINGS_H
@@ -20,7 +20,7 @@ struct template_memory {
 	int siblings_fd; /* the socket, which listens and is non-blocking */
 };
 
-/* Takes the shared memory from a live supervisor that has it, or makes it. `dir` is the template's
+/* Gets the shared memory from a live supervisor that has it, or makes it. `dir` is the template's
  * directory. `file` is the template's memory on the disk, which the caller has verified. */
 int template_memory_share(int dir, int file, struct template_memory *out, struct error *err);
 /* Gives both descriptors to a process that has connected to the socket. Does nothing if the process

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* macOS has no cgroups. A request that names a cgroup is refused. For any other request memory
- * and processes are not limited, and the log says so. */
+/* macOS has no cgroups. A request that names a cgroup is refused. For all other requests memory and
+ * processes are not limited, and the log says so. */
 #include "supervisor/handover/cgroup.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <libproc.h>
 
 /* Returns whether the process is exiting or has ended. libproc(3) knows the flag of an exiting
- * process, but reports nothing about a zombie. */
+ * process. It reports nothing about a zombie, which also counts as ended. */
 bool process_is_exiting(pid_t pid)
 {
 	struct proc_bsdinfo info;

@@ -2,8 +2,8 @@
 #include "base/platform/process.h"
 #include "supervisor/handover/ticket.h"
 
-/* Stores the path of this program. If a new version has taken the path meanwhile, the new version
- * will run. */
+/* Stores the path of this program. If a new version was installed at the path meanwhile, the new
+ * version will run. */
 int ticket_program(char out[PATH_MAX])
 {
 	return process_own_program(out);

@@ -23,7 +23,7 @@
 #include "supervisor/handover/cgroup_find.h"
 
 #define GROUP_PREFIX "microagent."
-#define DEPTH_MAX 64 /* the deepest nesting of cgroups that is handled */
+#define DEPTH_MAX 64 /* the greatest depth of nested cgroups that is handled */
 
 static bool is_path(const struct config *config)
 {
@@ -49,7 +49,8 @@ static int open_group(const char *path, struct error *err)
 	return steal_fd(&dir);
 }
 
-/* Opens cgroup.procs for writing. When a process is moved, the kernel checks the same rights. */
+/* Opens cgroup.procs for writing. The kernel requires the same rights for this as for moving a
+ * process. */
 static int open_procs(int dir, const char *path, struct error *err)
 {
 	int procs = openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
@@ -69,7 +70,7 @@ static int check_limits(const struct config *config, int dir, struct error *err)
 		       : 0;
 }
 
-/* Checks that cgroup_enter() would find a cgroup, if the config requires limits and names no
+/* If the config requires limits and names no cgroup, checks that cgroup_enter() would find a
  * cgroup. */
 static int check_found(const struct config *config, struct error *err)
 {
@@ -121,8 +122,8 @@ const char *const cgroup_controller_names[CGROUP_CONTROLLERS] = {
 };
 
 /* Enables the controller for the children of the group `parent`, and sets the limit of the group
- * `dir`. The first step fails if the kernel does not offer the controller, or if `parent` has
- * processes of its own. */
+ * `dir`. This fails if the kernel does not offer the controller, or if `parent` itself has
+ * processes. */
 static int limit(int parent, int dir, const char *controller, uint64_t value, struct log *log,
 		 struct error *err)
 {
@@ -161,9 +162,11 @@ static int limit_group(int parent, int dir, struct cgroup *group, uint64_t memor
 	return 0;
 }
 
-/* --- a group of our own ---------------------------------------------------------------------- */
+/* --- the workspace's group
+ * ---------------------------------------------------------------------- */
 
-/* Opens the root of the mount that the group is in. Returns -1 if it cannot be opened. */
+/* Opens the topmost directory of the mount in which the group is. Returns -1 if it cannot be
+ * opened. */
 static int open_top(int dir)
 {
 	autoclose int at = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -194,9 +197,9 @@ static int open_home(int parent)
 	return home < 0 ? -1 : openat(home, "cgroup.procs", O_WRONLY | O_CLOEXEC);
 }
 
-/* Makes a group for the workspace id. The name of the group says what the group is for. The pid in
- * the name makes it different at every start. If there is a group with this name, it belongs to a
- * process that has ended, so it is removed first. */
+/* Makes a group for the workspace `id`. The name of the group says what the group is for. The pid
+ * in the name makes the name different at every start. If a group with this name exists, it
+ * belonged to a process that has ended, so it is removed first. */
 static int make_group(int parent, const char *given, const char *id, char **path, struct error *err)
 {
 	const char *name;
@@ -295,7 +298,8 @@ int cgroup_take(const struct cgroup *group, pid_t pid, struct error *err)
 				     (int)pid);
 }
 
-/* --- the end of one -------------------------------------------------------------------------- */
+/* --- the end of a group
+ * -------------------------------------------------------------------------- */
 
 static bool is_group_empty(int events)
 {
@@ -307,7 +311,7 @@ static bool is_group_empty(int events)
 }
 
 /* Checks that all processes in the group may be killed. Refuses a group that contains other groups:
- * they are not of the workspace, which makes no group there. */
+ * the workspace has not made them, since it makes no group there. */
 static int check_processes(int dir, const char *path, const struct cgroup_owner *owner,
 			   struct error *err)
 {
@@ -338,8 +342,8 @@ static int check_processes(int dir, const char *path, const struct cgroup_owner 
 	return 0;
 }
 
-/* Ends all processes in the group, and waits until it is empty. poll() reports a change of
- * cgroup.events as POLLPRI. owner: NULL if the group is known to be ours. */
+/* Ends all processes in the group, and waits until the group is empty. poll() reports a change of
+ * cgroup.events as POLLPRI. `owner` is NULL if the group is known to belong to this process. */
 static int empty(int dir, const char *path, const struct cgroup_owner *owner, uint64_t deadline_ns,
 		 struct error *err)
 {
@@ -373,7 +377,7 @@ static int remove_group(const char *path, const struct cgroup_owner *owner, uint
 	return rmdir(path) == 0 ? 0 : error_errno(err, errno, "%s", path);
 }
 
-/* Returns whether path has a name that make_group() gives for id. */
+/* Returns whether the last name of `path` is one that make_group() gives for the workspace `id`. */
 static bool is_group_of(const char *path, const char *id)
 {
 	const char *name = strrchr(path, '/');
@@ -396,16 +400,18 @@ int cgroup_remove(const char *path, const struct cgroup_owner *owner, uint64_t d
 	return remove_group(path, owner, deadline_ns, err);
 }
 
-/* --- left by its own processes ---------------------------------------------------------------- */
+/* --- leaving the group
+ * --------------------------------------------------------------------------- */
 
-/* Moves the supervisor. If the broker does this for the supervisor, moves the broker too. */
+/* Moves the supervisor to another group. If the broker does this for the supervisor, moves the
+ * broker too. */
 static bool move_both(int procs, pid_t supervisor)
 {
 	return move_to(procs, supervisor) && (supervisor == getpid() || move_to(procs, getpid()));
 }
 
-/* Goes back to the group from which the supervisor came, or else to the parent of the machine's
- * group. The parent accepts processes only if it may have both processes and children. */
+/* Goes back to the group from which the supervisor came. If this fails, goes to the parent of the
+ * machine's group. The parent takes processes only if it may have both processes and children. */
 static int go_home(const struct cgroup *group, pid_t supervisor, struct error *err)
 {
 	if (move_both(group->home, supervisor))
@@ -425,7 +431,7 @@ static int leave_group(const struct cgroup *group, pid_t supervisor, struct erro
 	return remove_group(group->path, NULL, limit_deadline(LIMIT_VMM_END_MS), err);
 }
 
-/* Serves the broker's duty of leaving the group. The broker leaves the group too. */
+/* Serves the broker's duty of leaving the group. The broker itself leaves the group too. */
 static int serve_leave(void *data, const struct broker_message *in, struct broker_message *out,
 		       struct error *err)
 {
@@ -434,8 +440,8 @@ static int serve_leave(void *data, const struct broker_message *in, struct broke
 	(void)in, (void)out;
 	if (!group->path)
 		return 0;
-	/* The supervisor may ask for this at any time, and afterwards no group limits the
-	 * supervisor. So it gets only the time that it needs to end. */
+	/* The supervisor may ask for this duty at any time, and no group limits it afterwards. So
+	 * it gets only the time that it needs to end. */
 	broker_end_asker(limit_deadline(LIMIT_KILL_MS));
 	return leave_group(group, broker_asker(), err);
 }

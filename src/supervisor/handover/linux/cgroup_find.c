@@ -12,7 +12,8 @@
 
 #include "base/cleanup.h"
 
-/* The directories where systems mount cgroups of version 2: alone, or beside those of version 1. */
+/* The directories where systems mount cgroups of version 2: the only mount of cgroups, or one
+ * beside cgroups of version 1. */
 static const char *const tops[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 static const char *const wanted[] = {"memory", "pids"};
 
@@ -30,8 +31,8 @@ bool cgroup_own(char out[PATH_MAX])
 	return false;
 }
 
-/* Reads a file of the group into text. Returns the number of bytes; -1 if the file cannot be
- * read. */
+/* Reads the file `name` of the group into `text`. Returns the number of bytes; -1 if the file
+ * cannot be read. */
 static ssize_t read_control(int dir, const char *name, char text[256])
 {
 	autoclose int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
@@ -53,8 +54,8 @@ static bool has_controllers(int dir, const char *name)
 	return found == ARRAY_SIZE(wanted);
 }
 
-/* Returns whether the user may write to the files that are needed to make our group and to enter
- * it. */
+/* Returns whether the user may write to the files of the group that are needed to make the
+ * workspace's group and to enter it. */
 static bool can_be_written(int dir)
 {
 	static const char *const names[] = {".", "cgroup.procs", "cgroup.subtree_control"};
@@ -75,7 +76,8 @@ static bool can_limit_children(int dir)
 	return read_control(dir, "cgroup.procs", text) == 0;
 }
 
-/* Returns whether the group was delegated to the user. systemd marks such groups. */
+/* Returns whether the group was delegated to the user. systemd marks delegated groups with an
+ * attribute. */
 static bool is_given_away(int dir)
 {
 	static const char *const names[] = {"trusted.delegate", "user.delegate"};
@@ -113,7 +115,7 @@ const char *cgroup_limits_obstacle(int dir)
 	return can_limit_children(dir) ? NULL : HAS_PROCESSES;
 }
 
-/* Reasons why a group cannot be used, in the order in which they are checked. */
+/* The reasons why a group cannot be used, in the order in which they are checked. */
 static const char *const refusals[] = {
 	"is not writable for this user",
 	NO_CONTROLLERS,
@@ -135,8 +137,8 @@ static size_t judge_group(const char *path, size_t top, bool managed)
 	return can_limit_children(dir) ? WILL_DO : 3;
 }
 
-/* Looks for a group that can be used, from `own` up to `top`. If there is none, the error names the
- * group that comes nearest to being usable. */
+/* Looks for a group that can be used, from `own` up to `top`. If no group can be used, the error
+ * names the group that has passed the most checks. */
 char *cgroup_find_below(const char *top, const char *own, bool managed, struct error *err)
 {
 	size_t length = strlen(top), best = 0;
@@ -161,8 +163,8 @@ char *cgroup_find_below(const char *top, const char *own, bool managed, struct e
 	}
 }
 
-/* Where systemd manages the groups, root could write to all of them, but must leave those alone
- * that are not delegated. */
+/* If systemd manages the groups, root could write to all of them, but must not use those that are
+ * not delegated. */
 char *cgroup_find(struct error *err)
 {
 	bool managed = geteuid() == 0 && access("/run/systemd/system", F_OK) == 0;

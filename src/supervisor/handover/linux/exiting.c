@@ -9,10 +9,10 @@
 
 #include "base/cleanup.h"
 
-#define PF_EXITING 0x4u /* from the kernel's linux/sched.h; its value in /proc is stable */
+#define PF_EXITING 0x4u /* a flag of the kernel's linux/sched.h; its value in /proc is stable */
 
-/* Returns whether the process is exiting or has ended. Reads the flags of the process, which are
- * the ninth field of its file `stat`. */
+/* Returns whether the process is exiting or has ended. The flags of a process are the ninth field
+ * of its file `stat`. */
 bool process_is_exiting(pid_t pid)
 {
 	char name[40], text[512];
@@ -24,8 +24,9 @@ bool process_is_exiting(pid_t pid)
 
 	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
 	text[n > 0 ? n : 0] = '\0';
-	field = strrchr(text, ')'); /* the process name may contain anything, even a ")"; the next
-				     * field is the third one, the state */
+	/* The second field, the name of the process, ends with the last ")", since the name may
+	 * contain any character. The next field is the third one, the state. */
+	field = strrchr(text, ')');
 	for (int i = 2; field && i < 9; i++)
 		field = strchr(field + 1, ' ');
 	return !field || strtoul(field, NULL, 10) & PF_EXITING;

@@ -3,8 +3,8 @@
 
 #include "supervisor/handover/ticket.h"
 
-/* Stores a path that leads to the file of this program, even if a new version has taken its
- * name. */
+/* Stores a path that leads to the file of this program, even if a new version was installed under
+ * its name. */
 int ticket_program(char out[PATH_MAX])
 {
 	static const char self[] = "/proc/self/exe";

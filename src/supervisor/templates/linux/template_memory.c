@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the memory of a guest that is saved or restored. A VMM maps the memory by a name in /proc,
- * and opens it for writing even if it never writes. So if a VMM was taken over, only a seal keeps
- * it from writing into the machines that share the memory (fcntl(2), F_ADD_SEALS).
+ * Makes the memory of a guest that is saved or restored, as a file in memory. A VMM opens this file
+ * by a name in /proc, and opens it for writing even if it never writes. So if a VMM was taken over,
+ * only a seal keeps it from writing into the machines that share the memory (fcntl(2),
+ * F_ADD_SEALS).
  */
 #include "supervisor/templates/template_memory.h"
 
@@ -15,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-/* Linux 6.3 has this seal; older headers lack its name. */
+/* Linux has this seal from 6.3 on. Older headers do not name it. */
 #ifndef F_SEAL_EXEC
 #define F_SEAL_EXEC 0x20
 #endif
@@ -29,7 +30,8 @@ int template_memory_new(uint64_t bytes, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* Copies the bytes from `at` to `end`, which are data in `from`, and a hole in `to`. */
+/* Copies the bytes from the offset `at` to the offset `end`. They are data in `from`, and a hole in
+ * `to`. */
 static int copy_extent(int from, int to, off_t at, off_t end, struct error *err)
 {
 	size_t len = (size_t)(end - at);
@@ -66,10 +68,10 @@ static int copy_extents(int from, int to, uint64_t *copied, struct error *err)
 	}
 }
 
-/* Seals the memory. F_SEAL_EXEC fixes the rights to execute, and with them every mode that the
- * system calls of a live supervisor can set. Otherwise a live supervisor could take the rights from
- * the memory after a command has checked them and before a VMM opens the memory. Kernels before 6.3
- * do not know this seal, and get only the others. */
+/* Seals the memory. F_SEAL_EXEC fixes the rights to execute, and so every mode that the system
+ * calls of a live supervisor can set. Without this seal a live supervisor could remove the rights
+ * of the memory after a command has checked them and before a VMM opens the memory. Kernels before
+ * 6.3 do not know this seal, and set only the other seals. */
 static int seal(int fd, struct error *err)
 {
 	const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;

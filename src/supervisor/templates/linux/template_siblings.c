@@ -26,10 +26,11 @@
 #define HELD_NAME "siblings"
 #define HELD_BYTES 128
 
-/* --- which memory and which listener they are ------------------------------------------------- */
+/* --- the identity of memory and listener
+ * --------------------------------------------------------- */
 
-/* Writes a text that identifies the memory and the listener. The mode of the memory is a part of
- * the text: a VMM opens the memory by a name, and could not if the rights were taken from it. */
+/* Writes a text that identifies the memory and the listener. The text also has the mode of the
+ * memory, since a VMM opens the memory by a name, and could not if its mode was changed. */
 static int name_memory(const struct template_memory *memory, char out[HELD_BYTES],
 		       struct error *err)
 {
@@ -64,8 +65,8 @@ static bool is_unix_listener(int sock)
 }
 
 /* Returns whether both descriptors are those that a command has made. A sibling that was taken over
- * could give anything else instead. If a sibling gave its lease, this would be dangerous, because
- * every process that has a lease counts as a process of the lease's workspace. */
+ * could give other descriptors. If it gave its lease, this would be dangerous, since every process
+ * that has a lease counts as a process of the lease's workspace. */
 static bool is_filled_one(int dir, const struct template_memory *memory)
 {
 	autobuf struct buf held = BUF_INIT(HELD_BYTES);
@@ -111,10 +112,11 @@ int template_memory_give(int siblings_fd, int ram_fd)
 	return peer >= 0 || err.code == ERR_UNAVAILABLE ? 0 : -1;
 }
 
-/* --- the first ------------------------------------------------------------------------------- */
+/* --- the first machine
+ * --------------------------------------------------------------------------- */
 
-/* Limits how long accept() waits. All siblings share the open file description of the listener. If
- * one sibling makes the listener blocking, accept() of the others waits no longer than this. */
+/* Limits how long accept() waits. All siblings share the listener's open file description. If one
+ * sibling makes the listener blocking, accept() of the other siblings waits at most this long. */
 static int bound_accept(int sock, struct error *err)
 {
 	const struct timeval bound = {.tv_usec = limit_get(LIMIT_SIBLING_MS) % 1000 * 1000,
