@@ -142,8 +142,7 @@ json_t *tool_answer(struct mcp_call *call)
 	return result;
 }
 
-/* --- the answer about a command
- * ------------------------------------------------------------------ */
+/* --- the answer about a command -------------------------------------------------------------- */
 
 /* One output stream of a command, while its bytes are put into an answer. */
 struct told_stream {

@@ -95,8 +95,7 @@ void mcp_sessions_free(struct mcp_sessions *sessions)
 	pthread_mutex_destroy(&sessions->lock);
 }
 
-/* --- room for machines
- * --------------------------------------------------------------------------- */
+/* --- room for machines ----------------------------------------------------------------------- */
 
 /* Adds `count` to the number of places for machines that the call has. `count` may be negative. The
  * caller holds the lock. */

@@ -11,8 +11,7 @@
 #include "mcp/server.h"
 #include "mcp/tools.h"
 
-/* --- sessions in answers
- * ------------------------------------------------------------------------- */
+/* --- sessions in answers --------------------------------------------------------------------- */
 
 /* Returns only those members of a session's entry that the client may see. None of them is a path
  * of this host. */

@@ -70,8 +70,7 @@ static bool open_from_guest(struct core *core, const struct packet *p)
 	return true;
 }
 
-/* --- packets of known streams: each function handles one operation
- * ------------------------------ */
+/* --- packets of known streams: each function handles one operation --------------------------- */
 
 typedef bool op_fn(struct core *core, struct stream *s, const struct packet *p,
 		   struct span *payload);

@@ -129,8 +129,7 @@ static int refuse_twice(const struct disk_list *list, int rootfs_fd, int fd, boo
 	return 0;
 }
 
-/* --- the disks of the config
- * --------------------------------------------------------------------- */
+/* --- the disks of the config ----------------------------------------------------------------- */
 
 static int open_declared_disk(const json_t *item, size_t index, int rootfs_fd, enum disk_use use,
 			      struct disk_list *list, struct error *err)
@@ -178,8 +177,7 @@ int disks_take(const struct config *config, const struct disk_list *list, struct
 	return 0;
 }
 
-/* --- the disks as JSON
- * --------------------------------------------------------------------------- */
+/* --- the disks as JSON ----------------------------------------------------------------------- */
 
 json_t *disks_json(const struct disk_list *list, struct error *err)
 {

@@ -21,35 +21,38 @@
 #include "channel/publish.h"
 #include "supervisor/live/control_message.h"
 
-/* The number of descriptors that this process may open. Each connection has two, and the usual
- * limit of a shell is 1024. The number is enough for all connections that the limits allow to some
- * ports, and far below what a host allows. */
+/* The number of descriptors that this process may open. Each connection has two descriptors, and
+ * the usual limit of a shell is 1024. This number is enough for the most connections to several
+ * ports, and far below the number that a host allows. */
 #define FILES 8192u
-/* The number of these descriptors that connections into the guest may not take. They are for
+/* The number of descriptors that connections into the guest may not take. They are kept for
  * listeners, logs, clients of control.sock, and connections from the guest. */
 #define FILES_KEPT 256u
 #define CHANNEL_NAME (PUBLISH_NAME + 16)
-#define NAME_FRONT "publish " /* the text before publish_name() */
-/* The most published ports. The number is the default of LIMIT_PUBLISHES; only tests change this
- * limit, and only to a lower number. */
+#define NAME_FRONT "publish " /* the text before publish_name() in the name of a channel */
+/* The most published ports. It is the default of LIMIT_PUBLISHES. Only tests change that limit, and
+ * only to a lower number. */
 #define PUBLISHED_MAX 64
 
 struct channel {
 	struct list_link link;
 	struct channels *all;
 	char name[CHANNEL_NAME];
-	uint32_t port; /* a vsock port: of the host if there is a target, else of the guest */
-	/* Each connection into the guest begins with the TCP port for which it is. */
+	/* A vsock port: if there is a target, the port is one of the host, else one of the
+	 * guest. */
+	uint32_t port;
+	/* Each connection into the guest first sends the TCP port for which it was made. */
 	bool tells_port;
 	/* The address to which connections of the guest lead; NULL: connections lead into the
 	 * guest. */
 	struct target *target;
 	struct forward *forward;
-	uint16_t guest_port; /* the guest's TCP port, if it is published; else 0 */
-	int port_fd;	     /* the host's socket of a published port; else -1 */
+	uint16_t guest_port; /* the guest's TCP port of a published port; else 0 */
+	int port_fd;	     /* the host's socket of a published port; -1: the channel is not a
+			      * published port */
 	bool guarded;	     /* the published port has a guard */
 	bool open;	     /* the published port is listened on */
-	bool failing;	     /* the last try to open or shut the published port failed */
+	bool failing;	     /* the last attempt to open or shut the published port has failed */
 };
 
 struct channels {
@@ -57,22 +60,22 @@ struct channels {
 	int workspace_fd;
 	struct log *log;
 	struct list list;
-	/* The bound of all connections that lead into the guest. All streams of a machine share
+	/* The limit on all connections that lead into the guest. All streams of a machine share
 	 * VSOCK_STREAMS, and some of them must be left for clients of the agent. */
 	struct forward_bound inwards;
-	struct target *mediation; /* the target of one of the channels; NULL: none */
+	struct target *mediation; /* the target of the mediation channel; NULL: there is none */
 	uint32_t *host_ports;
 	size_t host_port_count;
 	bool ready;			    /* the guest is ready */
 	struct control_listening listening; /* the guest's last message */
-	struct loop_watch *settling;	    /* the timer until `listening` counts again */
-	struct loop_watch *trying_again;    /* the timer until failed ports are tried again */
+	struct loop_watch *settling;	    /* the timer after which the ports follow `listening` */
+	struct loop_watch *trying_again;    /* the timer after which failed ports are tried again */
 };
 
-/* --- how the far side is reached ------------------------------------------------------------- */
+/* --- how the other side is reached ----------------------------------------------------------- */
 
-/* Reads the port to which a socket is bound, in network order. *out is 0 if the socket is bound to
- * no port, or is no TCP/IP socket. Returns 0, or -1 with errno. */
+/* Reads the TCP port to which a socket is bound, in network order. *out is 0 if the socket is bound
+ * to no port, or is not a TCP/IP socket. Returns 0, or -1 with errno. */
 static int read_bound_port(int fd, in_port_t *out)
 {
 	union {
@@ -96,7 +99,7 @@ static int put_asked_port(struct buf *out, int fd, struct error *err)
 
 	if (read_bound_port(fd, &port) < 0)
 		return error_errno(err, errno, "cannot read the port that the connection asks for");
-	return buf_append(out, &port, sizeof(port), err); /* in network order */
+	return buf_append(out, &port, sizeof(port), err); /* the port is sent in network order */
 }
 
 static void *reach_guest(void *data, int fd, reached_fn *done, void *done_data, struct error *err)
@@ -143,11 +146,11 @@ static void on_failed(void *data, const struct error *why)
 #define PORT_UNGUARDED 'u'
 #define PORT_ENDED 'e' /* the port is not published any more */
 
-/* The guards of published ports (descriptor_guard_port()). The broker holds them: an attacker who
- * has taken over the live supervisor could make any of its sockets listen. */
+/* The guards of published ports (descriptor_guard_port()). The broker holds them, since an attacker
+ * who has taken over the live supervisor could make any socket of the live supervisor listen. */
 static struct port_guard {
 	struct sockaddr_storage of; /* the address of the published port */
-	int fd;			    /* the socket of the guard; -1: the system needs none */
+	int fd;			    /* the socket of the guard; -1: this system needs no guard */
 	bool used;
 } guards[PUBLISHED_MAX];
 
@@ -195,10 +198,10 @@ static int set_guard(int port, bool on, struct error *err)
 }
 
 /* Makes the socket listen, but only at the port that it has. If a socket has no port, listen()
- * gives it a port of the kernel's choice. An attacker in the live supervisor has the same socket,
- * and could take its port away after descriptor_has_port() has checked it, by connecting and
- * disconnecting the socket. So the port before listen() is compared with the port after it.
- * ERR_DENIED: the socket has another port, or had none. */
+ * gives it a port that the kernel chooses. An attacker in the live supervisor has the same socket.
+ * By connecting and disconnecting it, the attacker could remove its port after
+ * descriptor_has_port() has checked the port. So the port before listen() is compared with the port
+ * after it. ERR_DENIED: the socket has another port, or had none. */
 static int listen_at_its_port(int port, struct error *err)
 {
 	in_port_t before = 0, after = 0;
@@ -269,7 +272,7 @@ int channels_hold(int port, struct error *err)
 	return have_port(port, PORT_HELD, err);
 }
 
-/* --- making them ----------------------------------------------------------------------------- */
+/* --- making channels ------------------------------------------------------------------------- */
 
 static struct channel *new_channel(struct channels *all, struct error *err)
 {
@@ -308,7 +311,7 @@ static void drop_channel(struct channel *c)
 	free(c);
 }
 
-/* Leads the connections of the listener into the guest. Takes over listener, also if the function
+/* Leads the connections of the listener into the guest. Takes over `listener`, even if the function
  * fails. */
 static int lead_inwards(struct channel *c, int listener, struct error *err)
 {
@@ -326,8 +329,8 @@ static int lead_inwards(struct channel *c, int listener, struct error *err)
 	return c->forward ? 0 : -1;
 }
 
-/* Raises the limit of open files. If the system allows few files, bounds the connections into the
- * guest more tightly, so that descriptors are left for the rest of the live supervisor. */
+/* Raises the limit of open files. If the system allows only few files, limits the connections into
+ * the guest to fewer, so that descriptors are left for the other work of the live supervisor. */
 static void allow_connections(struct channels *all)
 {
 	uint64_t most = limit_get(LIMIT_PUBLISH_CONNECTIONS_ALL), files = fd_raise_limit(FILES);
@@ -349,7 +352,7 @@ static void name_published(const json_t *forward, char out[CHANNEL_NAME])
 	snprintf(out, CHANNEL_NAME, NAME_FRONT "%s", name);
 }
 
-/* Makes the channel of a published port. Takes over the socket `port`, also if the function fails.
+/* Makes the channel of a published port. Takes over the socket `port`, even if the function fails.
  * Returns NULL with an error. */
 static struct channel *new_published(struct channels *all, const json_t *forward, int port,
 				     struct error *err)
@@ -396,7 +399,7 @@ static int add_publish(struct channels *all, const json_t *forward, struct error
 	return port < 0 || !new_published(all, forward, port, err) ? -1 : 0;
 }
 
-/* --- a published port is listened on while its server in the guest listens ------------------- */
+/* --- a published port is open while its server in the guest listens -------------------------- */
 
 /* Returns whether a server listens on the channel's port in the guest; true if the guest cannot
  * tell. */
@@ -419,8 +422,8 @@ static int open_port(struct channel *c, struct error *err)
 	return 0;
 }
 
-/* Makes the port refuse connections. If the system cannot do that, the port stays open, and each
- * connection is closed at once. */
+/* Makes the published port refuse connections. If the system cannot do this, the port stays open,
+ * and each connection is closed at once. */
 static int shut_port(struct channel *c, struct error *err)
 {
 	if (have_port(c->port_fd, PORT_HELD, err) < 0)
@@ -439,16 +442,16 @@ static int follow_server(struct channel *c, struct error *err)
 	return wanted ? open_port(c, err) : shut_port(c, err);
 }
 
-/* Opens or shuts the published port, as its server in the guest begins or ceases to listen, and
- * logs this. Returns false if it fails, for example while another program has the port. */
+/* Opens the published port if its server in the guest listens, else shuts it, and logs a change.
+ * Returns false if this fails, for example while another program has the port. */
 static bool follow_and_log(struct channel *c)
 {
 	const bool was_open = c->open;
 	struct error err;
 
 	if (follow_server(c, &err) < 0) {
-		/* This line is not limited, since a guest alone cannot cause it, and no other line
-		 * reports the failure. */
+		/* The number of these lines is not limited, since a guest alone cannot cause the
+		 * failure, and no other line reports it. */
 		if (!c->failing)
 			log_line(c->all->log, "%s: %s; it is tried again", c->name, err.msg);
 		c->failing = true;
@@ -500,7 +503,7 @@ static void on_settled(struct loop *loop, void *data)
 }
 
 /* Makes the ports follow all->listening after the time `limit`. Messages of the guest that come
- * until then only change all->listening. */
+ * before that only change all->listening. */
 static void settle_later(struct channels *all, enum limit limit)
 {
 	struct error err;
@@ -579,8 +582,8 @@ bool channels_unpublish(struct channels *all, const json_t *forward)
 	return true;
 }
 
-/* Adds the channel of the loopback: a connection to any port of the loopback leads to the guest's
- * port of the same number. */
+/* Adds the channel of the loopback: a connection to a port of the host's loopback leads to the port
+ * of the guest that has the same number. */
 static int add_loopback(struct channels *all, int listener, struct error *err)
 {
 	struct channel *c = new_channel(all, err);
@@ -595,7 +598,7 @@ static int add_loopback(struct channels *all, int listener, struct error *err)
 	return lead_inwards(c, listener, err);
 }
 
-/* Adds a channel from the guest to a target. `kind` is "mediation" or "listener", and is used in
+/* Adds a channel from the guest to a target. `kind` is "mediation" or "listener", and is a part of
  * the channel's name. */
 static int add_listener(struct channels *all, const char *kind, const json_t *declared,
 			struct error *err)
@@ -737,7 +740,7 @@ struct target *channels_mediation(const struct channels *channels)
 	return channels->mediation;
 }
 
-/* --- their end ------------------------------------------------------------------------------- */
+/* --- the end of channels --------------------------------------------------------------------- */
 
 int channels_sever(struct channels *channels, json_t *severed, struct error *err)
 {

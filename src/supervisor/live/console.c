@@ -20,15 +20,16 @@ struct console {
 	struct log *log;
 	int listen_fd, fd; /* `fd` is -1 if there is no client */
 	struct loop_watch *listen_watch, *watch;
-	struct loop_watch *again; /* set while there is no descriptor for a client */
+	struct loop_watch *again; /* the timer until clients are accepted again; NULL: they are
+				   * accepted now */
 	console_input_fn *input;
 	void *data;
-	struct buf out;	       /* bytes for the client */
-	uint64_t lost;	       /* bytes that the client did not read in time */
-	uint8_t in[INPUT_MAX]; /* bytes that the guest has not taken yet */
+	struct buf out;	       /* the bytes that wait for the client */
+	uint64_t lost;	       /* the number of bytes that the client did not read in time */
+	uint8_t in[INPUT_MAX]; /* the bytes that the guest has not taken yet */
 	size_t in_at, in_len;
-	bool in_ended; /* the client sends no more, but may go on reading */
-	bool waiting;  /* bytes for the guest wait for console_room() */
+	bool in_ended; /* the client sends no more, but may still read */
+	bool waiting;  /* the bytes for the guest wait for console_room() */
 };
 
 static void drop_console_client(struct console *console)
@@ -49,8 +50,8 @@ static void drop_console_client(struct console *console)
 	console->in_ended = console->waiting = false;
 }
 
-/* Sets the events for which the client is watched. LOOP_HUP is always among them, so that the end
- * of the client is noticed even if no other event is waited for. */
+/* Sets the events for which the client is watched. LOOP_HUP is always one of them, so that the end
+ * of the client is noticed even if no other event is awaited. */
 static void set_events(struct console *console)
 {
 	bool more = !console->in_ended && console->in_len == 0;
@@ -63,7 +64,7 @@ static void set_events(struct console *console)
 	drop_console_client(console);
 }
 
-/* Sends what waits for the client. Returns -1 if the client has gone. */
+/* Sends the bytes that wait for the client. Returns -1 if the client has gone. */
 static int flush_console(struct console *console)
 {
 	while (console->out.len > 0) {
@@ -89,7 +90,7 @@ static void push_input(struct console *console)
 	console->waiting = console->in_len > 0;
 }
 
-/* Reads everything that the client has typed, as long as the guest takes it. Returns -1 if the
+/* Reads the bytes that the client has typed, as long as the guest takes them. Returns -1 if the
  * client has gone. */
 static int receive_typed(struct console *console)
 {
@@ -133,7 +134,7 @@ static void on_accept_again(struct loop *loop, void *data)
 		log_line(console->log, "console: %s", err.msg);
 }
 
-/* Accepts no client for LIMIT_ACCEPT_AGAIN_MS, because there is no descriptor for one. */
+/* Accepts no client for LIMIT_ACCEPT_AGAIN_MS, since no descriptor is free. */
 static void accept_later(struct console *console)
 {
 	struct error err;
@@ -222,9 +223,9 @@ void console_free(struct console *console)
 {
 	if (!console)
 		return;
-	/* The listener is closed first. A client that loses its connection and connects again is
-	 * then refused, and so learns that the console has gone. With an open listener the console
-	 * would seem to belong to another client. */
+	/* The listener is closed before the client's connection. So a client that loses its
+	 * connection and connects again is refused, and learns that the console has gone. If the
+	 * listener was still open, the console would seem to belong to another client. */
 	loop_remove(console->again);
 	loop_remove(console->listen_watch);
 	close(console->listen_fd);

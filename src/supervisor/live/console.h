@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serves console.sock: the serial console, raw bytes both ways, for one client at a time. If a
- * second client connects while a client is connected, the new connection is closed at once. A
- * client gets the output that the guest writes after the client has connected. serial.log also has
- * the earlier output. The VM never waits for a client. Up to LIMIT_CONSOLE_BYTES are kept for a
- * client that does not read, and further bytes are lost. If the guest does not read, the client
- * must wait.
+ * Serves console.sock: the serial console, as raw bytes in both directions, for one client at a
+ * time. If a second client connects while a client is connected, the new connection is closed at
+ * once. A client gets the output that the guest writes after the client has connected; serial.log
+ * also has the earlier output. The machine never waits for a client. Up to LIMIT_CONSOLE_BYTES are
+ * kept for a client that does not read, and further bytes are lost. If the guest does not read, the
+ * client must wait.
  */
 #ifndef SUPERVISOR_CONSOLE_H
 #define SUPERVISOR_CONSOLE_H
@@ -21,16 +21,16 @@
 
 struct console;
 
-/* Gives bytes to the guest. Returns how many bytes were taken. If not all were taken,
- * console_room() is called when there is room again. */
+/* Gives the guest `len` bytes that the client has typed. Returns how many bytes were taken. If not
+ * all were taken, console_room() is called when there is room again. */
 typedef size_t console_input_fn(void *data, const uint8_t *bytes, size_t len);
 
-/* Makes the console. Takes over `listen_fd`, also if it fails. */
+/* Makes the console. Takes over `listen_fd`, even if the function fails. */
 struct console *console_new(struct loop *loop, int listen_fd, console_input_fn *input, void *data,
 			    struct log *log, struct error *err);
 /* The three functions below accept NULL. console_output() gives the guest's bytes to the client.
  * console_room() says that the guest can take bytes again. console_free() must not be called in the
- * input function. */
+ * function `input`. */
 void console_output(struct console *console, const uint8_t *bytes, size_t len);
 void console_room(struct console *console);
 void console_free(struct console *console);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads what a guest says about the commands that run in it. The guest may lie, so its words are
- * recorded as the guest's word. Their length is bounded, and unknown members are dropped. */
+/* Reads the guest's messages about the commands that run in it. The guest may lie, so these reports
+ * are recorded as the guest's word. Their length is limited, and unknown members are dropped. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@
 #include "supervisor/live/control_message.h"
 
 #define WORDS_MAX 64
-#define TEXT_MAX 16384 /* bytes of argv; U+FFFD has three bytes, for one bad byte of the guest */
+/* The most bytes of argv. A bad byte of the guest becomes U+FFFD, which has three bytes. */
+#define TEXT_MAX 16384
 
 static json_t *words_of(json_t *message, struct error *err)
 {

@@ -9,9 +9,9 @@
 #include "base/limits.h"
 #include "contract/nat.h"
 
-/* The most objects, arrays and commas in one message. A telemetry message of our agent has some
- * thousands. Without this bound a frame of a million empty arrays, which is small on the wire,
- * would need hundreds of megabytes when it is decoded. */
+/* The most objects, arrays and commas in one message. A telemetry message of microagent's agent has
+ * some thousands. Without this limit a frame with a million empty arrays, which is small on the
+ * wire, would need hundreds of megabytes when it is decoded. */
 #define STRUCTURE_MAX 8192
 
 size_t control_result_max(void)
@@ -149,7 +149,7 @@ void control_hostname(const char *runtime_id, char out[64])
 		memcpy(out, "microagent", sizeof("microagent"));
 }
 
-/* Adds a copy of a part of the config, if the config has that part. */
+/* Adds a copy of `value`, a part of the config, to the message. Does nothing if `value` is NULL. */
 static int put_copy(json_t *message, const char *key, const json_t *value, struct error *err)
 {
 	return value ? json_put(message, key, json_deep_copy(value), err) : 0;
@@ -170,7 +170,7 @@ static int put_guest_workload(json_t *message, const struct config *config, stru
 	return 0;
 }
 
-/* Adds the shares without the members that only the host needs. */
+/* Adds the shares to the message, without the members that only the host needs. */
 static int put_shares(json_t *message, const json_t *given, struct error *err)
 {
 	json_auto_t *shares = json_array();
@@ -205,7 +205,7 @@ static json_t *new_message(const char *type, struct error *err)
 	return steal_ptr(&message);
 }
 
-/* Adds the guest's side of each published port. */
+/* Adds the guest's port of each published port to the message. */
 static int put_publishes(json_t *message, const json_t *forwards, struct error *err)
 {
 	json_auto_t *list = json_array();
@@ -224,8 +224,8 @@ static int put_publishes(json_t *message, const json_t *forwards, struct error *
 	return json_put(message, "publishes", json_incref(list), err);
 }
 
-/* Returns the guest's network in a mode other than isolated. On a bridge the guest asks a DHCP
- * server there for its address. */
+/* Returns the guest's network for a mode other than isolated. On a bridge the guest asks a DHCP
+ * server of the bridge's network for its address. */
 static json_t *network_json(enum network_mode mode)
 {
 	if (mode == NETWORK_BRIDGED)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages of the guest control stream: JSON objects with a "type". Functions of this header
- * decode the guest's messages, which are not trusted, and make the host's messages. Pure.
+ * The messages of the guest control stream: JSON objects with a member "type". The functions of
+ * this header decode the guest's messages, which are not trusted, and make the host's messages.
+ * Pure.
  */
 #ifndef SUPERVISOR_CONTROL_MESSAGE_H
 #define SUPERVISOR_CONTROL_MESSAGE_H
@@ -16,7 +17,7 @@
 #include "base/port_set.h"
 #include "contract/request.h"
 
-#define CONTROL_PROTOCOL 1 /* the only version of the protocol that the host has */
+#define CONTROL_PROTOCOL 1 /* the only version of the protocol that the host knows */
 
 enum control_type {
 	CONTROL_HELLO,
@@ -33,28 +34,29 @@ enum control_type {
 	CONTROL_SETTLED,
 	CONTROL_TELEMETRY_STATUS,
 	CONTROL_ENDING,
-	/* A type that this host does not know, from a newer guest; it is ignored. */
+	/* A type that this host does not know, from a newer guest. The message is ignored. */
 	CONTROL_UNKNOWN,
 };
 
 struct control_hello {
-	const char *version; /* version of the guest's software; borrowed from the message */
+	const char *version; /* the version of the guest's software; it belongs to the message */
 	const char *boot_id;
 	int64_t generation;
-	bool restored; /* the guest was restored, and must be made another machine */
-	bool linked;   /* the guest's agent also serves the link (base/packet.h) */
+	/* The guest was restored, and must become a machine with a new identity. */
+	bool restored;
+	bool linked; /* the guest's agent also serves the link (base/packet.h) */
 };
 
-/* The TCP ports that have a server in the guest, as the guest says. */
+/* The TCP ports that have a server in the guest, according to the guest. */
 struct control_listening {
-	bool told; /* false: the guest cannot tell, or has not told yet */
+	bool told; /* false: the guest cannot tell its ports, or has not told them yet */
 	struct port_set ports;
 };
 
-/* The longest payload, in bytes, that a guest may send before it is ready, or if no result may
+/* The most bytes of a payload that a guest may send before it is ready, or if no result may
  * come. */
 #define CONTROL_SMALL_MAX 65536u
-/* Returns the length, in bytes, of the longest result: both streams in base64, and the keys. */
+/* Returns the most bytes of a result: both streams in base64, and the keys. */
 size_t control_result_max(void);
 
 /* Decodes a message, and sets *type. The caller releases the result. Returns NULL with ERR_INVALID
@@ -65,48 +67,48 @@ json_t *control_decode(const uint8_t *payload, size_t len, enum control_type *ty
 int control_read_hello(const json_t *message, struct control_hello *out, struct error *err);
 
 /* Reads a message exec-started or exec-finished. Returns the data for the audit log, marked with
- * "origin":"guest", which the caller releases. ERR_INVALID: the message is wrong or too long. */
+ * "origin":"guest". The caller releases the data. ERR_INVALID: the message is wrong or too long. */
 json_t *control_read_exec(const json_t *message, enum control_type type, struct error *err);
-/* Reads a message exec-lost. Returns the data for an audit.gap, marked with "origin":"guest", which
- * the caller releases. ERR_INVALID: the message is wrong. */
+/* Reads a message exec-lost. Returns the data for an event audit.gap, marked with "origin":"guest".
+ * The caller releases the data. ERR_INVALID: the message is wrong. */
 json_t *control_read_lost(const json_t *message, struct error *err);
 
-/* Reads the ports of a message "listening". A message without ports leaves out->told false.
- * ERR_INVALID: the ports are no list, the list is too long, or an entry is no port. */
+/* Reads the ports of a message "listening". If the message has no ports, out->told is false.
+ * ERR_INVALID: the ports are not a list, the list is too long, or an entry is not a port. */
 int control_read_listening(const json_t *message, struct control_listening *out, struct error *err);
 
-/* Returns the message with the run config, without the time; control_stamp() adds the time. If the
- * config has no hostname, control_hostname() makes one of `runtime_id`. */
+/* Returns the message with the run config, but without the time, which control_stamp() adds. If the
+ * config has no hostname, control_hostname() makes one from `runtime_id`. */
 json_t *control_config(const struct config *config, const char *runtime_id, bool attach,
 		       struct error *err);
-/* Puts the present wall time into the message. Called just before the message is sent. */
+/* Puts the present wall clock time into the message. Called just before the message is sent. */
 int control_stamp(json_t *message, struct error *err);
 json_t *control_time(struct error *err);
 json_t *control_power_off(struct error *err);
 /* Returns a message that asks the guest to mount shares. `shares` is [{tag, path, mountpoint,
- * mode}]; the message does not have the path. */
+ * mode}]; the path is left out of the message. */
 json_t *control_mount(const json_t *shares, struct error *err);
 
-/* Functions that return the message that one more port is published, and the message that a port is
- * not published any more. */
+/* Functions that return a message about one published port: control_publish() that the port is
+ * published now, control_unpublish() that the port is not published any more. */
 json_t *control_publish(const json_t *forward, struct error *err);
 json_t *control_unpublish(const json_t *forward, struct error *err);
 /* Returns a message that asks a guest to get its machine ready to be saved. If `goes_on` is true,
  * the machine goes on after the save. */
 json_t *control_quiesce(bool goes_on, struct error *err);
-/* Returns a message that asks the guest of a machine that will be killed to send the reports that
- * it has not sent yet. */
+/* Returns a message to a guest whose machine will be killed. The message asks the guest to send the
+ * reports that it has not sent yet. */
 json_t *control_settle(struct error *err);
-/* Marks a config for a machine that may be saved: a guest that is restored from the save must then
- * take a new config. */
+/* Marks the message with the config of a machine that may be saved. A guest that is restored from
+ * the save must then take a new config. */
 int control_put_template(json_t *message, struct error *err);
-/* Adds to the config of a restored guest the values that make its machine different from the saved
- * one. The values are random, and new at each call. */
+/* Adds values to the config of a restored guest, which make its machine different from the saved
+ * machine. The values are random, and new at each call. */
 int control_put_renew(json_t *message, struct error *err);
 
-/* Makes a hostname of `runtime_id`: at most 63 characters, in lower case, with one '-' for each
- * sequence of characters other than letters and digits. The hostname is "microagent" if nothing is
- * left. */
+/* Makes a hostname from `runtime_id`: at most 63 characters, in lower case, with one '-' for each
+ * sequence of characters other than letters and digits. If nothing is left, the hostname is
+ * "microagent". */
 void control_hostname(const char *runtime_id, char out[64]);
 
 #endif

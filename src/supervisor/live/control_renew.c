@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the random bytes that a restored guest gets, so that it is a machine of its own. No other
- * machine has the same bytes. */
+/* Makes the random bytes that a restored guest gets, so that its machine has its own identity. No
+ * other machine has the same bytes. */
 #include <stdio.h>
 
 #include "base/base64.h"
@@ -11,7 +11,7 @@
 
 #define ENTROPY_BYTES 64
 
-/* Draws a UUID by RFC 9562, version 4, like the kernel's own boot id and machine-id(5). */
+/* Makes a random UUID by RFC 9562, version 4, like the kernel's boot id and machine-id(5). */
 static int draw_uuid(uint8_t id[16], struct error *err)
 {
 	if (random_bytes(id, 16, err) < 0)

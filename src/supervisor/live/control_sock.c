@@ -21,12 +21,13 @@
 
 struct control_client {
 	struct control_sock *server;
-	int fd;	    /* the connection; -1: the place is free */
-	int passed; /* a descriptor that came with the request; -1: none */
+	int fd;	    /* the connection; -1: this entry is free */
+	int passed; /* a descriptor that came with the request; -1: none came */
 	struct loop_watch *watch, *timer;
 	struct buf in;
-	bool deferred; /* the answer comes later; the place is kept until then */
-	/* Called when a connection that is kept has ended; NULL: the connection is not kept. */
+	bool deferred; /* the answer comes later; the entry is kept until then */
+	/* Called when a connection that is kept open has ended; NULL: the connection is not kept
+	 * open. */
 	control_sock_gone_fn *gone;
 	void *gone_data;
 };
@@ -35,26 +36,28 @@ struct control_sock {
 	struct loop *loop;
 	struct log *log;
 	int listen_fd;
-	/* A descriptor that is closed when a client comes and the process has no other. So a
-	 * machine can be ended or put into quarantine also then. -1: it was closed. */
+	/* A spare descriptor. If a client comes and no descriptor is free, the spare one is closed.
+	 * So a machine can be ended or put into quarantine even then. -1: the spare descriptor is
+	 * closed. */
 	int spare;
 	struct loop_watch *watch;
-	struct loop_watch *again; /* set while there is no descriptor for a client */
+	struct loop_watch *again; /* the timer until clients are accepted again; NULL: they are
+				   * accepted now */
 	control_sock_fn *fn;
 	void *data;
 	struct control_client clients[CLIENTS_MAX];
 };
 
-/* Makes the spare descriptor, if the process has a free one. The standard input is duplicated,
- * because a confined live supervisor may not open /dev/null. */
+/* Makes the spare descriptor, if the process has a free one. It is a duplicate of the standard
+ * input, since a confined live supervisor may not open /dev/null. */
 static void keep_spare(struct control_sock *server)
 {
 	if (server->spare < 0)
 		server->spare = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 }
 
-/* Listens for clients. While every place is taken, or there is no descriptor, no client is
- * accepted: the kernel's queue holds the next ones. */
+/* Listens for clients. No client is accepted while every entry is in use, or no descriptor is free.
+ * The kernel's queue then holds the next clients. */
 static void listen_for_askers(struct control_sock *server)
 {
 	bool room = false;
@@ -86,8 +89,8 @@ static void end_client(struct control_client *client)
 	listen_for_askers(client->server);
 }
 
-/* Sends the answer. The answer is small and the socket's buffer is empty, so all of the answer fits
- * at once. If the client itself has filled the buffer, the rest of the answer is lost. */
+/* Sends the answer. The answer is small and the socket's buffer is empty, so the whole answer fits
+ * at once. If the client itself has filled the buffer, a part of the answer is lost. */
 static void send_answer(int fd, const json_t *answer)
 {
 	autofree char *text = answer ? json_line(answer, NULL) : NULL;
@@ -147,8 +150,8 @@ static void hear_kept(struct control_client *client)
 	fn(data, n > 0);
 }
 
-/* Until the answer is sent, nothing is read from the client, and the end of the client is not
- * noticed. */
+/* Stops reading from the client until the answer is sent. The end of the client is not noticed
+ * meanwhile. */
 void control_sock_defer(struct control_client *client)
 {
 	loop_remove(client->watch);
@@ -168,7 +171,7 @@ int control_sock_passed(struct control_client *client)
 	return steal_fd(&client->passed);
 }
 
-/* Reads bytes of a request. A descriptor may come with them; only the first descriptor of a request
+/* Reads bytes of a request. Descriptors may come with them; only the first descriptor of a request
  * is kept. */
 static ssize_t receive_request(struct control_client *client, uint8_t *room)
 {
@@ -246,7 +249,7 @@ static void on_accept_again(struct loop *loop, void *data)
 	listen_for_askers(server);
 }
 
-/* Accepts no client for LIMIT_ACCEPT_AGAIN_MS, because there is no descriptor for one. */
+/* Accepts no client for LIMIT_ACCEPT_AGAIN_MS, since no descriptor is free. */
 static void accept_later(struct control_sock *server)
 {
 	struct error err;
@@ -258,7 +261,7 @@ static void accept_later(struct control_sock *server)
 	listen_for_askers(server);
 }
 
-/* Accepts a client, for which the spare descriptor is given if there is no other. Returns -1 if no
+/* Accepts a client. If no descriptor is free, closes the spare one for the client. Returns -1 if no
  * client can be accepted now. */
 static int accept_asker(struct control_sock *server)
 {

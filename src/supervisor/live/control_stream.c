@@ -9,12 +9,12 @@
 #include "base/framed.h"
 #include "base/json.h"
 
-/* The phases of the stream, which decide what may come next from the guest. */
+/* The phases of the stream. They decide which messages may come next from the guest. */
 enum phase {
 	PHASE_LISTENING,  /* the guest has not connected yet */
-	PHASE_HELLO,	  /* the guest has connected; its hello comes next */
-	PHASE_CONFIGURED, /* the guest has the config; "ready" comes next */
-	PHASE_READY,	  /* the guest is ready; a result may come if there is a workload */
+	PHASE_HELLO,	  /* the guest has connected, and its hello must come next */
+	PHASE_CONFIGURED, /* the guest has the config, and its "ready" must come next */
+	PHASE_READY,	  /* the guest is ready; if it has a workload, a result may come */
 	PHASE_DONE,	  /* the result has come */
 	PHASE_LOST	  /* the stream has ended */
 };
@@ -27,11 +27,12 @@ struct control_stream {
 	struct framed guest;
 	enum phase phase;
 	bool workload;
-	bool time_due; /* the time must be sent after the earlier messages are sent */
-	/* The questions for which the guest's answer is due. */
+	bool time_due; /* the time must be sent after the messages that are queued now */
+	/* The questions that the guest has not answered yet. */
 	bool mounting, publishing, quiescing, settling;
-	bool resting;	/* the guest's commands stand still until the guest is told the time */
-	json_t *config; /* the config, until it is sent */
+	/* The guest's commands stand still until the host tells the guest the time. */
+	bool resting;
+	json_t *config; /* the config, until it is sent; then NULL */
 	struct control_stream_events events;
 };
 
@@ -57,9 +58,10 @@ static void break_off(struct control_stream *stream, const struct error *err)
 	control_lose(stream, true, err->msg);
 }
 
-/* --- to the guest ---------------------------------------------------------------------------- */
+/* --- messages to the guest ------------------------------------------------------------------- */
 
-/* Queues a message and sends what can be sent. Takes over the reference to the message. */
+/* Queues a message, and sends as much of the queue as possible. Takes over the reference to the
+ * message. */
 static int control_post(struct control_stream *stream, json_t *message, struct error *err)
 {
 	json_auto_t *owned = message;
@@ -68,7 +70,7 @@ static int control_post(struct control_stream *stream, json_t *message, struct e
 	return text ? framed_send(&stream->guest, text, err) : -1;
 }
 
-/* --- from the guest -------------------------------------------------------------------------- */
+/* --- messages from the guest ----------------------------------------------------------------- */
 
 static size_t frame_limit(const struct control_stream *stream)
 {
@@ -93,9 +95,9 @@ static int on_hello(struct control_stream *stream, const json_t *message, struct
 	return control_post(stream, steal_ptr(&stream->config), err);
 }
 
-/* Handles the guest's answer to a question. The answer has the reason why the guest could not do
- * what it was asked for, or no reason if it has done it. *due is true while the question is open;
- * at most one question of a kind is open. */
+/* Handles the guest's answer to a question. If the guest could not do what the question asks for,
+ * the answer has the reason. *due is true while the question waits for its answer; at most one
+ * question of each kind waits. */
 static int on_answer(struct control_stream *stream, bool *due, const json_t *message,
 		     void (*tell)(void *data, const char *why), const char *name, struct error *err)
 {
@@ -233,10 +235,12 @@ static const struct framed_owner guest_owner = {
 	.input = on_guest_input,
 	.drained = on_guest_drained,
 	.lost = on_guest_lost,
-	.hears_out = true, /* the guest may have sent its result before it ended */
+	/* The guest may have sent its result before the connection ended. */
+	.hears_out = true,
 };
 
-/* Accepts the first connection, which is the guest's, and listens no more during this boot. */
+/* Accepts the first connection, which is that of the guest, and closes the listener for this
+ * boot. */
 static void on_guest_dials(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct control_stream *stream = data;
@@ -307,8 +311,8 @@ void control_stream_push_time(struct control_stream *stream)
 
 	if (stream && stream->resting)
 		return;
-	/* If the guest does not read, no more times are queued for it. It gets one time, the right
-	 * one, when it reads again. */
+	/* If the guest does not read, no more times are queued for it. When it reads again, it gets
+	 * only the time of that moment. */
 	if (stream)
 		stream->time_due = stream->guest.out.len > 0;
 	if (!control_stream_is_ready(stream) || stream->time_due)
@@ -355,7 +359,7 @@ int control_stream_publish(struct control_stream *stream, const json_t *forward,
 	if (require_ready(stream, err) < 0)
 		return -1;
 	/* An earlier question was given up, and the guest may still answer it. That answer would be
-	 * taken for the answer to this question. */
+	 * taken for the answer to the new question. */
 	if (stream->publishing)
 		return error_set(
 			err, ERR_UNAVAILABLE,
@@ -381,7 +385,7 @@ int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct e
 	if (require_ready(stream, err) < 0)
 		return -1;
 	/* An earlier question was given up, and its answer has not come yet. That answer also
-	 * counts as the answer to this question. */
+	 * counts as the answer to the new question. */
 	if (stream->quiescing)
 		return 0;
 	if (control_post(stream, control_quiesce(goes_on, err), err) < 0)
@@ -392,7 +396,7 @@ int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct e
 
 void control_stream_go_on(struct control_stream *stream)
 {
-	/* Until the guest has answered, it may still be on its way to rest. */
+	/* Until the guest has answered, its commands may not stand still yet. */
 	if (!stream || !stream->resting || stream->quiescing)
 		return;
 	stream->resting = false;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The guest control stream: the one connection that a guest opens by itself, to host port 1024. The
- * guest's first process opens it, before any workload runs. It is accepted once per boot, so
- * nothing that runs in the guest later can speak as the agent.
+ * guest's first process opens it, before any workload runs. The host accepts only one such
+ * connection in each boot, so no program that runs in the guest later can pretend to be the agent.
  *
  * The guest sends hello, the host answers with the config, and the guest sends ready. After that
- * the guest sends results and reports, and the host sends times and requests. Nothing that the
- * guest sends is trusted. A frame may only be as long as the longest message that may come next,
- * the type of every message is checked, and only one result is taken. A breach of these rules ends
+ * the guest sends results and reports, and the host sends times and requests. The host trusts no
+ * message of the guest. A frame may only be as long as the longest message that may come next, the
+ * type of every message is checked, and only one result is accepted. A breach of these rules ends
  * the stream, and `lost` is called.
  */
 #ifndef SUPERVISOR_CONTROL_STREAM_H
@@ -26,8 +26,8 @@ struct control_stream;
 struct control_stream_events {
 	void (*hello)(void *data, const struct control_hello *hello);
 	void (*ready)(void *data);
-	/* Called for a result. `message` is borrowed; only its type was checked. If the function
-	 * returns -1, the message is refused, and the stream ends. */
+	/* Called for a result. `message` belongs to the stream; only its type was checked. If the
+	 * function returns -1, the message is refused, and the stream ends. */
 	int (*result)(void *data, const json_t *message, struct error *err);
 	/* Called for a report of the guest: CONTROL_EXEC_STARTED, CONTROL_EXEC_FINISHED,
 	 * CONTROL_EXEC_LOST, CONTROL_TELEMETRY, CONTROL_TELEMETRY_STATUS. `message` and the return
@@ -40,16 +40,16 @@ struct control_stream_events {
 	void (*published)(void *data, const char *why);
 	/* Called when the guest says which of the published ports have a server in the guest. The
 	 * guest says this before `ready`, and after each change. A guest that cannot find this out
-	 * never says it. The function may be NULL: the message is then ignored. */
+	 * never sends the message. The function may be NULL: the message is then ignored. */
 	void (*listening)(void *data, const struct control_listening *listening);
 	/* Called for the answer to control_stream_quiesce(). If `why` is NULL, the machine may be
-	 * saved. Otherwise `why` is the reason why not. The function may be NULL if the owner never
-	 * asks. */
+	 * saved. Otherwise `why` is the reason why it may not be saved. The function may be NULL if
+	 * control_stream_quiesce() is never called. */
 	void (*quiesced)(void *data, const char *why);
 	/* Called for the answer to control_stream_settle(), like `quiesced`. */
 	void (*settled)(void *data, const char *why);
-	/* Called when the guest says that it ends the machine in order, without being asked. The
-	 * function may be NULL: the message is then ignored. */
+	/* Called when the guest says that it ends the machine in order, although the host has not
+	 * asked for this. The function may be NULL: the message is then ignored. */
 	void (*ending)(void *data);
 	/* Called once, when the stream has ended. `why` is the reason, for a person. `broken` is
 	 * true if the stream has ended because of a breach of the protocol, false if the connection
@@ -58,41 +58,42 @@ struct control_stream_events {
 	void *data;
 };
 
-/* Makes the stream. Takes over `listen_fd`, also if it fails. `config` is the answer to the guest's
- * hello, and is copied. `workload` is true if the guest runs a workload, so that a result may
- * come. */
+/* Makes the stream. Takes over `listen_fd`, even if the function fails. `config` is the answer to
+ * the guest's hello, and is copied. `workload` is true if the guest runs a workload, so that a
+ * result may come. */
 struct control_stream *control_stream_new(struct loop *loop, int listen_fd, const json_t *config,
 					  bool workload, const struct control_stream_events *events,
 					  struct log *log, struct error *err);
-void control_stream_free(struct control_stream *stream); /* accepts NULL; not in a callback */
+/* Frees the stream. Accepts NULL. Must not be called in a function of `events`. */
+void control_stream_free(struct control_stream *stream);
 
 /* Returns whether the guest is ready and can get messages. */
 bool control_stream_is_ready(const struct control_stream *stream);
-/* Functions that send the time to a ready guest, or tell it to power off. They do nothing if no
- * guest is ready. If earlier messages are not sent yet, the time is sent once after them, and is
- * the time of that moment. */
+/* control_stream_push_time() sends the time to a ready guest. control_stream_power_off() tells a
+ * ready guest to power off. Both do nothing if no guest is ready. If earlier messages are not sent
+ * yet, the time is sent once after them, and is the time of that moment. */
 void control_stream_push_time(struct control_stream *stream);
 void control_stream_power_off(struct control_stream *stream);
-/* Asks a ready guest to mount shares, all or none. Afterwards `mounted` or `lost` is called. The
- * next call of this function must come after that. */
+/* Asks a ready guest to mount shares, either all or none. Afterwards `mounted` or `lost` is called.
+ * This function must not be called again before that. */
 int control_stream_mount(struct control_stream *stream, const json_t *shares, struct error *err);
 /* Asks a ready guest to listen for one more published port. Afterwards `published` or `lost` is
- * called. The next call of this function must come after that. */
+ * called. This function must not be called again before that. */
 int control_stream_publish(struct control_stream *stream, const json_t *forward, struct error *err);
-/* Tells a ready guest that it need no longer say whether a server listens on the port. Does nothing
- * if no guest is ready. */
+/* Tells a ready guest that it need not say any more whether a server listens on the port. Does
+ * nothing if no guest is ready. */
 void control_stream_unpublish(struct control_stream *stream, const json_t *forward);
 /* Asks a ready guest to get the machine ready to be saved. If `goes_on` is true, this machine goes
  * on after the save, and the guest must recognise a machine that is restored from the save as
- * another machine. After that `quiesced` or `lost` is called. From `quiesced` on the guest's
- * commands stand still, and the guest does not get the time, until control_stream_go_on(). */
+ * another machine. Afterwards `quiesced` or `lost` is called. From `quiesced` until
+ * control_stream_go_on() the guest's commands stand still, and the guest is not told the time. */
 int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct error *err);
-/* Lets the guest's commands go on after a save, however it ended: tells the guest the time. Does
- * nothing if the guest does not stand still. If the guest has not answered control_stream_quiesce()
- * yet, the function does nothing, and must be called again in `quiesced`. */
+/* Lets the guest's commands go on after a save, whatever the result of the save: tells the guest
+ * the time. Does nothing if the guest does not stand still. If the guest has not answered
+ * control_stream_quiesce() yet, does nothing, and must be called again in `quiesced`. */
 void control_stream_go_on(struct control_stream *stream);
 /* Asks a ready guest to send the reports about its commands and its tracing that it has not sent
- * yet. After these reports `settled` is called, or `lost`. */
+ * yet. After these reports `settled` is called, or `lost` if the stream ends. */
 int control_stream_settle(struct control_stream *stream, struct error *err);
 
 #endif

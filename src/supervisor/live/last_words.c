@@ -31,8 +31,9 @@ static bool is_line_end(char c)
 	return c == '\r' || c == '\n';
 }
 
-/* Returns the last line that is not empty in the first *len bytes. *len becomes the number of bytes
- * before that line. Returns "" with *line_len 0 if there is none. */
+/* Returns the last line that is not empty in the first *len bytes of `text`, and sets *line_len to
+ * its length. Sets *len to the number of bytes before that line. Returns "" with a *line_len of 0
+ * if there is no such line. */
 static const char *take_last_line(const char *text, size_t *len, size_t *line_len)
 {
 	size_t end = *len, begin;
@@ -47,8 +48,8 @@ static const char *take_last_line(const char *text, size_t *len, size_t *line_le
 	return text + begin;
 }
 
-/* Returns whether the line is that of an orderly end. An unfinished line of another program may
- * stand before it. */
+/* Returns whether the line is the one that microagent-init writes at an orderly end. An unfinished
+ * line of another program may stand before it in the same line. */
 static bool is_orderly(const char *line, size_t len)
 {
 	size_t wanted = sizeof(LINE) - 1;

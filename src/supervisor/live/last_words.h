@@ -11,13 +11,13 @@
 #define LAST_WORDS_BYTES 512
 
 struct last_words {
-	char text[LAST_WORDS_BYTES]; /* the newest bytes; older ones are dropped */
+	char text[LAST_WORDS_BYTES]; /* the latest bytes; older bytes are dropped */
 	size_t len;
 };
 
 void last_words_add(struct last_words *words, const uint8_t *bytes, size_t len);
-/* Returns whether the last line is the line that microagent-init writes at an orderly end
- * (base/agent_wire.h). Lines of the kernel about the restart may follow this line. */
+/* Returns whether the last line is the one that microagent-init writes at an orderly end
+ * (base/agent_wire.h). Lines of the kernel about the restart may follow it. */
 bool last_words_tell_order(const struct last_words *words);
 
 #endif

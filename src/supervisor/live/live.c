@@ -33,10 +33,10 @@
 
 /*
  * Sets the title of this process, which ps shows: "microagent-qemu-supervisor: live
- * <stateDir>/<id>". gc and file_take() look for such titles. The title of a guard also has the
- * device and inode of the workspace's directory (lease_guard_role()). The title is written over the
- * command line with which this process was executed: /proc/self/exe, and the option with the same
- * label. This option has a long name so that there is room for the title.
+ * <stateDir>/<id>". gc and file_take() look for this title. The title of a guard also has the
+ * device and inode of the workspace's directory (lease_guard_role()). The title overwrites the
+ * command line with which this process was executed: /proc/self/exe, and the option with the label
+ * <stateDir>/<id>. This option has a long name, so that there is room for the title.
  */
 void live_set_title(const struct live *live, const char *role)
 {
@@ -64,7 +64,7 @@ static int adopt_workspace(struct live *live, struct error *err)
 	return fd_nonblock(LIVE_REPORT, true, err);
 }
 
-/* Returns the ticket's disks with their descriptors, as an array from malloc; NULL with an
+/* Returns the disks of the ticket with their descriptors, as an allocated array; NULL with an
  * error. */
 static struct vm_disk *list_disks(const struct live *live, struct error *err)
 {
@@ -86,8 +86,8 @@ static struct vm_disk *list_disks(const struct live *live, struct error *err)
 	return disks;
 }
 
-/* Lists the network cards of the ticket, and returns their number. The descriptors of the taps
- * follow the descriptors of the disks. */
+/* Lists the network cards of the ticket in `links`, and returns their number. The descriptors of
+ * the taps follow the descriptors of the disks. */
 static size_t list_links(const struct live *live, struct vm_link links[VM_LINKS_MAX])
 {
 	const json_t *list = json_object_get(live->ticket.links, "interfaces");
@@ -128,7 +128,7 @@ static int shared_open(const struct live *live, const struct config *config, str
 	if (!ticket_has(&live->ticket, LIVE_CONTAINERS))
 		return shares_open(config, live->backend, out->fds, err);
 	/* The directory of containers is the only share. It comes as a descriptor, so no path is
-	 * looked up and no rule is checked. */
+	 * looked up and no rule for shares is checked. */
 	out->fds[0] = fcntl(LIVE_CONTAINERS, F_DUPFD_CLOEXEC, LIVE_FD_END);
 	return out->fds[0] >= 0 ? 0 : error_errno(err, errno, "directory of containers");
 }
@@ -143,9 +143,9 @@ static int add_containers(const struct live *live, struct config *config, struct
 		return error_set(
 			err, ERR_INVALID,
 			"a machine that runs containers has no other shared directory than theirs: leave config.shares out");
-	/* The guest keeps what it has read of a file until the file's time changes. It asks for
-	 * that time at most once a second, since the programs of an image are executed again and
-	 * again. */
+	/* The guest keeps the contents of a file that it has read until the file's time changes. It
+	 * asks for that time at most once a second, since the programs of an image are executed
+	 * again and again. */
 	config->shares = json_pack("[{s:s, s:s, s:s, s:b, s:s, s:i}]", "tag", "containers",
 				   "mountpoint", CONTAINERS_MOUNTPOINT, "mode", "rw", "containers",
 				   1, "cache", "always", "timeoutSeconds", 1);
@@ -170,14 +170,14 @@ static int begin_channels(struct live *live, const struct config *config, struct
 	return live->readiness ? 0 : -1;
 }
 
-/* Returns `fd` if the command has handed this descriptor over, else -1. */
+/* Returns `fd` if the command has given this descriptor to the live supervisor, else -1. */
 static int given_fd(const struct live *live, enum live_fd fd)
 {
 	return ticket_has(&live->ticket, fd) ? (int)fd : -1;
 }
 
-/* Boots the VM. vsock.sock, which is for the host's side, and the sockets that the guest may dial
- * are made before vsockd starts. */
+/* Boots the VM. Before vsockd starts, makes vsock.sock, for programs of the host, and the sockets
+ * that the guest may dial. */
 static int boot(struct live *live, const struct manifest *manifest, struct error *err)
 {
 	const struct config *config = &manifest->config;
@@ -217,8 +217,8 @@ static int boot(struct live *live, const struct manifest *manifest, struct error
 		.log = &live->log,
 	};
 
-	/* A root file system in memory is an initramfs: the config's initramfs, and our initrd
-	 * behind it. */
+	/* If the root file system is in memory, the machine boots an initramfs that consists of the
+	 * config's initramfs and, behind it, the initrd of microagent. */
 	live->ram_root = !config->rootfs_path;
 	if (live->ram_root) {
 		joined = ram_root_join(LIVE_ROOTFS, LIVE_INITRD, err);
@@ -253,8 +253,7 @@ static int boot(struct live *live, const struct manifest *manifest, struct error
 	return 0;
 }
 
-/* A restored machine gives the memory of its template to machines that are restored later. This
- * function ends that. */
+/* Stops giving the memory of a restored machine's template to machines that are restored later. */
 void live_siblings_end(struct live *live)
 {
 	if (!live->siblings)
@@ -282,9 +281,9 @@ static int begin_siblings(struct live *live, struct error *err)
 
 /*
  * Checks whether the workspace's directory still exists. A person who removes the directory by hand
- * while its machine runs (rm -r) also removes everything by which a command could find and end that
- * machine. So the machine ends with its directory. The open descriptor shows the removal: a
- * directory without a name has no links.
+ * while its machine runs (rm -r) also removes all files by which a command could find and end that
+ * machine. So the machine ends with its directory. The open descriptor shows the removal: a removed
+ * directory has no links.
  */
 static void on_directory_look(struct loop *loop, void *data)
 {
@@ -371,8 +370,8 @@ static void close_all(struct live *live)
 	free(live->ws.id);
 }
 
-/* Gives up rights before the first byte of the guest is read. If the machine is in this process,
- * nothing is given up, since the machine needs all the rights. */
+/* Gives up rights before the first byte of the guest is read. If the machine runs in this process,
+ * no right is given up, since the machine needs them all. */
 static int give_up_live_rights(struct live *live, struct error *err)
 {
 	if (live->backend->in_process) {
@@ -397,12 +396,12 @@ static int run_life(struct live *live, struct error *err)
 	if (begin_life(live, err) == 0 && give_up_live_rights(live, err) == 0) {
 		memory_give_back();
 		if (loop_run(live->loop, err) == 0) {
-			/* Does nothing if the end was handled in the loop. */
+			/* If the end was handled in the loop, this call does nothing. */
 			live_over(live, VM_END_KILLED, LIVE_STUCK);
 			return 0;
 		}
 	}
-	/* The loop does not run, so the failure is recorded here, like any other end. */
+	/* The loop does not run at this point, so the failure is recorded here. */
 	live->outcome.intent = INTENT_FAILED;
 	live->outcome.cause = *err;
 	live->backend->free(live->vm);
@@ -431,8 +430,8 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 	live.title = argv0;
 	live.title_room = strlen(argv0) + 1 + strlen(options_live_prefix) + strlen(label) + 1;
 	signal(SIGHUP, SIG_IGN);
-	/* A machine that is in this process leaves no processes behind, so it needs no guard. Also,
-	 * the frameworks of macOS do not work after a fork. */
+	/* A machine that runs in this process leaves no processes behind, so it needs no guard.
+	 * Also, the frameworks of macOS do not work after a fork. */
 	status = backend->in_process ? 0 : live_guard_begin(&live, &err);
 	live_set_title(&live, "live");
 	process_set_name("microagent-live");

@@ -89,8 +89,7 @@ int live_audit_begin(struct live *live, struct error *err)
 	return 0;
 }
 
-/* ---- written
- * ------------------------------------------------------------------------------------- */
+/* --- written --------------------------------------------------------------------------------- */
 
 static void on_sync_timer(struct loop *loop, void *data);
 
@@ -202,8 +201,7 @@ static int write_waiting(struct live *live, struct error *err)
 	return tell_gap(live, &audit->lost, "there was no room on the disk", err);
 }
 
-/* ---- what the log cannot have
- * ----------------------------------------------------------------------------------- */
+/* --- what the log cannot have ---------------------------------------------------------------- */
 
 /* Writes an event to the security log, if the event is an alarm (AUDIT_CRITICAL). An alarm does not
  * wait for room in the audit log: the security log may be on another disk. `item` is one of the
@@ -264,8 +262,7 @@ static void note_unwritten(struct live *live)
 		log_line(&live->log, "audit: %s", err.msg);
 }
 
-/* ---- a log that is taken away
- * ----------------------------------------------------------------------------------- */
+/* --- a log that is taken away ---------------------------------------------------------------- */
 
 static bool is_taken_away(const struct live_audit *audit)
 {
@@ -333,8 +330,7 @@ static bool take_security_tampering(struct live *live)
 	return true;
 }
 
-/* ---- waiting
- * ----------------------------------------------------------------------------------- */
+/* --- waiting --------------------------------------------------------------------------------- */
 
 static void on_audit_room_timer(struct loop *loop, void *data);
 
@@ -455,8 +451,7 @@ void live_audit_step(struct live *live, const char *subsystem, const char *event
 		json_decref(data);
 }
 
-/* ---- what a guest causes
- * ------------------------------------------------------------------------- */
+/* --- what a guest causes --------------------------------------------------------------------- */
 
 static void tell_suppressed_events(struct live *live, bool of_full)
 {

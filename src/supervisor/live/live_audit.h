@@ -46,8 +46,7 @@ void live_audit_guest(struct live *live, enum audit_severity severity, const cha
 void live_audit_network(struct live *live, enum audit_severity severity, const char *event,
 			json_t *data);
 
-/* ---- live_observe.c
- * ------------------------------------------------------------------------------ */
+/* --- live_observe.c -------------------------------------------------------------------------- */
 
 /* Begins the watches of a session, for example of the VMM and of the base. Called when the VMM
  * runs. An event names the watches that are not possible on this host. */

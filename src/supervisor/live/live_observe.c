@@ -37,8 +37,7 @@ struct live_observe {
 	json_t *shares;		       /* the shares that the guest has */
 };
 
-/* ---- what can be seen
- * ---------------------------------------------------------------------------- */
+/* --- what can be seen ------------------------------------------------------------------------ */
 
 static void can_see(struct live *live, const char *what, bool can, const struct error *why)
 {
@@ -199,8 +198,7 @@ void live_observe_plugged(struct live *live)
 	live->observe->vmm.allowed = 0;
 }
 
-/* ---- what happens
- * -------------------------------------------------------------------------------- */
+/* --- what happens ---------------------------------------------------------------------------- */
 
 /* Notes for audit.coverage whether the VMM's children and sockets can be watched. A VMM with its
  * own vsock device opens a socket for each connection to the guest, so its sockets are not

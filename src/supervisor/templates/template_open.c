@@ -81,8 +81,7 @@ static json_t *facts_of(const struct backend *backend, const struct config *conf
 	return steal_ptr(&facts);
 }
 
-/* --- a machine to be saved
- * ----------------------------------------------------------------------- */
+/* --- a machine to be saved ------------------------------------------------------------------- */
 
 int template_begin(const struct backend *backend, const struct config *config,
 		   enum accelerator accelerator, const struct boot_files *files,
@@ -109,8 +108,7 @@ int template_begin(const struct backend *backend, const struct config *config,
 	return 0;
 }
 
-/* --- a machine that was saved
- * -------------------------------------------------------------------- */
+/* --- a machine that was saved ---------------------------------------------------------------- */
 
 static json_t *read_template_record(int dir, struct error *err)
 {

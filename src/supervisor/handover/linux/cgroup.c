@@ -162,8 +162,7 @@ static int limit_group(int parent, int dir, struct cgroup *group, uint64_t memor
 	return 0;
 }
 
-/* --- the workspace's group
- * ---------------------------------------------------------------------- */
+/* --- the workspace's group ------------------------------------------------------------------- */
 
 /* Opens the topmost directory of the mount in which the group is. Returns -1 if it cannot be
  * opened. */
@@ -298,8 +297,7 @@ int cgroup_take(const struct cgroup *group, pid_t pid, struct error *err)
 				     (int)pid);
 }
 
-/* --- the end of a group
- * -------------------------------------------------------------------------- */
+/* --- the end of a group ---------------------------------------------------------------------- */
 
 static bool is_group_empty(int events)
 {
@@ -400,8 +398,7 @@ int cgroup_remove(const char *path, const struct cgroup_owner *owner, uint64_t d
 	return remove_group(path, owner, deadline_ns, err);
 }
 
-/* --- leaving the group
- * --------------------------------------------------------------------------- */
+/* --- leaving the group ----------------------------------------------------------------------- */
 
 /* Moves the supervisor to another group. If the broker does this for the supervisor, moves the
  * broker too. */

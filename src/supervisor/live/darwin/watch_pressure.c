@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports memory pressure by libdispatch, the only public interface that tells it. The handler of
- * the dispatch source runs on a thread of libdispatch. The handler notes the level and wakes the
- * loop. Both threads use the same memory, struct pressure. The cancel handler of the source frees
- * this memory, since no other handler runs after the cancel handler.
+ * Reports memory pressure by libdispatch, the only public interface that reports it. The handler of
+ * the dispatch source runs on a thread of libdispatch. It stores the level and wakes the loop. The
+ * thread of the loop and the thread of libdispatch use the same memory, struct pressure. The cancel
+ * handler of the source frees this memory, since no other handler runs after the cancel handler.
  */
 #include "supervisor/live/watch_pressure.h"
 
@@ -33,7 +33,7 @@ struct watch_pressure {
 	void *data;
 };
 
-/* Runs on a thread of libdispatch. */
+/* Stores the level and wakes the loop. Runs on a thread of libdispatch. */
 static void on_pressure(void *context)
 {
 	struct pressure *pressure = context;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Cannot watch a VMM. On macOS the processes of a machine belong to the system and run as one of
- * its services. No other process can see the children and sockets of such a service. */
+/* Reports that a VMM cannot be watched. On macOS the processes of a machine belong to the system
+ * and run as one of its services. No other process can see the children and sockets of such a
+ * service. */
 #include "supervisor/live/watch_vmm.h"
 
 static int cannot_watch(struct error *err)

@@ -4,23 +4,24 @@
  * user runs it. These are the stages:
  *
  *   capabilities  All sets are empty, also the bounding set; no_new_privs is set.
- *   files         The supervisor has a root of its own, and Landlock in it. The workspace's
- *                 directory can be written, the supervisor's own directory in /proc can be read,
- *                 and nothing else of the host has a name. Root without capabilities would still
- *                 own /etc. The broker appends to the security log. If no namespaces can be made,
- *                 there is only Landlock. If the kernel has no Landlock, there is only the root.
+ *   files         The supervisor has its own root directory, and Landlock in it. It can write the
+ *                 workspace's directory, and read its own directory in /proc. No other file of the
+ *                 host has a name there. Without this stage root without capabilities could still
+ *                 write to /etc. The broker appends to the security log. If no namespaces can be
+ *                 made, there is only Landlock. If the kernel has no Landlock, there is only the
+ *                 root directory.
  *   network       The system call filter lets no socket be made, bound or connected. The broker
  *                 begins the connections to declared targets.
- *   system calls  The filter allows only the calls of the table below: no process, no signal, no
- *                 program, no socket.
+ *   system calls  The filter allows only the calls of the table below. None of them makes a
+ *                 process or a socket, sends a signal or executes a program.
  *
  * The supervisor keeps its open descriptors: its listeners, the VM's channels, disks (for their
  * size and their quota), and the descriptors by which it watches the host. The broker does
  * everything else that the supervisor needs (live_broker.c).
  *
- * runtime.json says which of the two protections of files there are. If the supervisor has no root
- * of its own, supervisor.log says why. If there is neither of the two, only the other stages
- * protect.
+ * There are two protections of files: the root directory and Landlock. runtime.json says which of
+ * them the supervisor has. If it does not have its own root directory, supervisor.log says why. If
+ * it has neither, only the other stages protect the host.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,8 +45,8 @@
 #define OWN_THREAD "/proc/thread-self"
 #define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
-/* The conditions under which setsockopt() is allowed for one option. SO_PASSRIGHTS is not among the
- * options, since a socket would take descriptors by it again (live_broker.c). */
+/* The conditions under which setsockopt() is allowed for one option. SO_PASSRIGHTS is not an
+ * allowed option, since with it a socket would take descriptors again (live_broker.c). */
 #define OPTION(at, name)                                               \
 	{                                                              \
 		{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = (at)},        \
@@ -54,9 +55,9 @@
 		}                                                      \
 	}
 
-/* The allowed system calls. The flag MSG_FASTOPEN is forbidden: with it a socket connects to the
- * address to which a message is sent, and Landlock is not asked, since tcp_sendmsg_fastopen() of
- * Linux does not call security_socket_connect(). */
+/* The allowed system calls. The flag MSG_FASTOPEN is forbidden. With it a socket connects to the
+ * address to which a message is sent, and Landlock does not prevent this, since
+ * tcp_sendmsg_fastopen() of Linux does not call security_socket_connect(). */
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(epoll_wait), .reason = "the loop waits"},
 	{.number = SCMP_SYS(epoll_pwait), .reason = "the same where the C library has only this"},
@@ -100,9 +101,9 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(pipe2), .reason = "the stderr of what the broker starts"},
 	{.number = SCMP_SYS(close), .reason = "connections and files end"},
 	ISOLATE_FCNTL_FACTS,
-	/* F_SETFL may only switch O_NONBLOCK on. With O_ASYNC the kernel sends signals (isolate.h).
-	 * Without O_NONBLOCK an open description that other processes share, like that of the
-	 * siblings' listener, would become blocking for them too. */
+	/* F_SETFL may only set O_NONBLOCK. With O_ASYNC the kernel would send signals (isolate.h).
+	 * Without O_NONBLOCK an open file description that other processes share, for example that
+	 * of the siblings' listener, would become blocking for them too. */
 	{.number = SCMP_SYS(fcntl),
 	 .reason = "not blocking",
 	 .only = {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = F_SETFL},
@@ -172,11 +173,11 @@ static const struct isolate_syscall allowed[] = {
 };
 
 /*
- * Keeps the right to end the children of this process. When this process dies, the kernel ends each
- * child by a signal that comes from this process, so the kernel checks the rights of this process.
- * A process without capabilities may only signal processes that have its own real user id, so the
- * real user id becomes that of the VMM's processes. Files belong to the effective user id, which
- * stays.
+ * Keeps the right to end the children of this process. When this process dies, the kernel sends
+ * each child a signal in the name of this process, so the kernel checks the rights of this process.
+ * A process without capabilities may only send signals to processes that have its own real user id.
+ * So the real user id becomes that of the VMM's processes. The effective user id does not change,
+ * so that files still belong to it.
  */
 static int keep_ending_children(const struct live *live, struct error *err)
 {
@@ -188,9 +189,10 @@ static int keep_ending_children(const struct live *live, struct error *err)
 }
 
 /*
- * Gives the supervisor a root of its own first, and Landlock on top of it. Landlock alone binds
- * only the supervisor: if the supervisor hands a directory of the host's mount namespace to its
- * VMM, the VMM can leave this directory by `..`. runtime.json says which of the two there are.
+ * First gives the supervisor its own root directory, and then adds Landlock. Landlock alone would
+ * bind only the supervisor: if the supervisor passed a directory of the host's mount namespace to
+ * its VMM, the VMM could leave this directory by `..`. runtime.json says which of the two
+ * protections the supervisor has.
  */
 static int confine_to(struct live *live, const struct isolate_reach *reach, struct error *err)
 {

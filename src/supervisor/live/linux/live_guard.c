@@ -2,22 +2,24 @@
 /*
  * Makes the guard of a live supervisor. When the live supervisor dies, the kernel ends its
  * children, and their children too, by the signal for which each of them has asked
- * (PR_SET_PDEATHSIG). There is a moment in which this does not work: after the clone() by which
- * bwrap makes the process in its cell, and before that process has called prctl(). If bwrap dies in
- * that moment, the process has no parent. It waits for bwrap for ever, or becomes the program for
+ * (PR_SET_PDEATHSIG). There is a moment in which this does not work: after bwrap has made the
+ * process of its cell by clone(), and before that process has called prctl(). If bwrap dies in that
+ * moment, the process has no parent. It then waits for bwrap for ever, or becomes the program for
  * which it was made, and it holds the lease.
  *
- * So the supervisor has a parent, the guard. The kernel gives the guard every process below it that
- * has lost its own parent. Once the supervisor has ended, for whatever reason, the guard ends all
- * these processes. The guard is forked before anything is known, and it reads nothing. It has two
- * files open: the lease, so that the workspace counts as running while any process of it is left,
- * and the root file system, only for reading. During the supervisor's life nothing depends on the
- * guard. No process is made to end with the guard, since the guard could end in the same moment.
+ * So the supervisor has a parent, the guard. The kernel makes the guard the parent of every process
+ * below it that has lost its own parent. When the supervisor has ended, for whatever reason, the
+ * guard ends all these processes. The guard is forked at the very beginning, and it reads nothing.
+ * It has two files open: the lease, so that the workspace counts as running while any process of
+ * the workspace is left, and the root file system, only for reading. While the supervisor lives,
+ * nothing depends on the guard. No process ends because the guard ends, since the guard could end
+ * in the moment described above.
  *
  * When the guest has ended in order, the guard gives the lease back, and lets the root file system
- * be hashed, so that its digest is known before a command asks for it. No process waits for this
- * digest: the guard is no part of the workspace any more, and gives up if the file is written to,
- * removed or touched. If the guard is killed before, only the digest is not known.
+ * be hashed. So its digest is known before a command asks for it. No process waits for this digest.
+ * The guard is not a part of the workspace any more, and gives up if the file is written to,
+ * removed or touched. If the guard is killed before it has the digest, only the digest is not
+ * known.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,14 +50,14 @@ static void kill_children(void)
 	autofile FILE *list = fopen("/proc/thread-self/children", "re");
 	char number[16];
 
-	/* Only this process can reap these children. Until then the kernel gives their pids to no
-	 * other process. */
+	/* Only this process can reap these children. Until it has reaped a child, the kernel gives
+	 * the child's pid to no other process. */
 	while (list && fscanf(list, "%15s", number) == 1)
 		kill((pid_t)strtol(number, NULL, 10), SIGKILL);
 }
 
-/* Returns a descriptor that becomes readable when the root file system's file changes its contents,
- * its attributes or its number of names; -1 if the file cannot be watched. */
+/* Returns a descriptor that becomes readable when the file of the root file system changes its
+ * contents, its attributes or its number of names; -1 if the file cannot be watched. */
 static int watch_root(int root)
 {
 	autoclose int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -67,8 +69,8 @@ static int watch_root(int root)
 	return steal_fd(&watch);
 }
 
-/* Waits until the file has not changed for some time: the memory of digests takes no file that was
- * written to just before. Returns whether the file stays as it is. */
+/* Waits until the file has not changed for some time, since the memory of digests takes no file
+ * that was written to just before. Returns false if the file changes meanwhile. */
 static bool stays_as_it_is(int watch)
 {
 	struct pollfd slot = {.fd = watch, .events = POLLIN};
@@ -78,7 +80,7 @@ static bool stays_as_it_is(int watch)
 	return descriptor_poll(&slot, 1, settled) == 0;
 }
 
-/* Takes the workspace's name out of the title of this process, and only then gives the lease back.
+/* Removes the workspace's name from the title of this process, and only then gives the lease back.
  * So a command that finds the lease free finds no process with that name. */
 static void leave_workspace(const struct live *live)
 {
@@ -105,8 +107,8 @@ static void hash_root(int root)
 	(void)digest_of(root, DIGEST_FILE, sha256, &ignored);
 }
 
-/* Waits for the end of the supervisor, and reaps other children meanwhile. Returns the wait status
- * of the supervisor; 0 if it is not known. */
+/* Waits for the end of the supervisor, and also reaps other children. Returns the wait status of
+ * the supervisor; 0 if it is not known. */
 static int wait_for_supervisor(pid_t supervisor)
 {
 	int status = 0;
@@ -121,16 +123,16 @@ static int wait_for_supervisor(pid_t supervisor)
 static void be_guard(const struct live *live, pid_t supervisor) __attribute__((noreturn));
 static void be_guard(const struct live *live, pid_t supervisor)
 {
-	/* The file is opened again, so that this descriptor has no lock. The lock ends with the
-	 * supervisor's own descriptor. */
+	/* The file is opened again, since the lock belongs to the supervisor's descriptor. So the
+	 * new descriptor has no lock, and the lock ends with the supervisor. */
 	int root = file_reopen(LIVE_ROOTFS, O_RDONLY | O_CLOEXEC);
 	const int keep[] = {LIVE_LEASE, root};
 	int status;
 
 	fd_close_others(keep, root < 0 ? 1 : 2);
 	status = wait_for_supervisor(supervisor);
-	/* The children of a killed process become children of the guard, so the list is read
-	 * again. */
+	/* The children of a killed process become children of the guard. So the list of children is
+	 * read again. */
 	do
 		kill_children();
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
@@ -150,8 +152,8 @@ int live_guard_begin(struct live *live, struct error *err)
 
 	if (process_adopt_orphans() < 0)
 		return error_errno(err, errno, "guard");
-	/* The title is set before the fork, since a command finds a supervisor that answers by its
-	 * guard. */
+	/* The title is set before the fork, since a command looks for the guard of a supervisor as
+	 * soon as the supervisor answers. */
 	(void)lease_guard_role(&ws, role, &ignored);
 	live_set_title(live, role);
 	process_set_name(LEASE_GUARD);

@@ -4,33 +4,34 @@
  * the live supervisor. At that time the machine itself is already cut off.
  *
  * The live supervisor carries streams of the guest to declared targets and from published ports. A
- * supervisor that was taken over does not close its ends. It can also hide these ends: in another
- * process, or unread in a socket. So the broker does not ask which process holds a connection. The
- * broker remembers each connection that it has opened, and each listener (base/ways.h), and looks
- * for them in /proc/net/tcp. There the kernel lists every socket by its inode as long as the socket
- * is open. The supervisor can make no other way out: its system calls leave it no socket of its own
- * (live_confine.c), and the broker opens no way out any more.
+ * supervisor that was taken over does not close its ends of these connections. It can also hide
+ * these ends: in another process, or unread in a socket. So the broker does not ask which process
+ * holds a connection. The broker remembers each connection that it has opened, and each listener
+ * (base/ways.h), and looks for them in /proc/net/tcp. In this file the kernel lists every socket by
+ * its inode as long as the socket is open. The supervisor can make no other way out: its system
+ * calls do not let it make a socket (live_confine.c), and the broker opens no way out any more.
  *
  * Connections to the console and to the guest's agent come by listeners that the supervisor has
  * bound, and lead to processes of this host. The socket of such a connection keeps the file to
- * which its listener was bound. The kernel shows this file for every socket (unix_diag), also for a
- * hidden one: a connection can wait unread in the VMM's own monitor socket. The names of sockets
- * are not enough. Every process can bind a socket to a name that looks like one of ours. And two
- * machines have the same names if their processes have the same pids, each in a pid namespace of
- * its own.
+ * which its listener was bound. The kernel shows this file for every socket (unix_diag), even for a
+ * hidden socket: a connection can wait unread in the VMM's monitor socket. The names of sockets are
+ * not enough. Every process can bind a socket to a name that looks like one of these. And two
+ * machines have the same names if their processes have the same pids, each in its own pid
+ * namespace.
  *
- * Without unix_diag in the kernel only the names are left. A listener is bound to a name with the
- * supervisor's pid in it, and /proc/net/unix has this name for each connection. If the name could
- * not have the pid (descriptor_bind_at()), the connections are looked for among the descriptors of
- * the supervisor, which is stopped meanwhile.
+ * If the kernel has no unix_diag, only the names can be used. A listener is bound to a name with
+ * the supervisor's pid in it, and /proc/net/unix has this name for each connection. If the name
+ * could not have the pid (descriptor_bind_at()), the connections are looked for among the
+ * descriptors of the supervisor, which is stopped meanwhile.
  *
- * The kernel gives a list in pieces, and finds the beginning of a piece by a number of entries. So
- * an entry is missed if another entry before it was closed since the last piece. A socket that is
- * missing in three lists counts as closed.
+ * The kernel gives a list in parts, and finds the beginning of a part by a number of entries. So an
+ * entry is missed if an entry before it was closed since the last part. A socket counts as closed
+ * only if it is missing in three lists.
  *
  * Hosts differ in which processes may use ptrace(2) on another process, and the broker of an
- * ordinary user is no parent of the supervisor. So no descriptor of the supervisor is copied: the
- * links in /proc/PID/fd have the inode of each socket, and /proc/net/unix has the socket's name.
+ * ordinary user is not a parent of the supervisor. So no descriptor of the supervisor is copied.
+ * Instead, the links in /proc/PID/fd have the inode of each socket, and /proc/net/unix has the
+ * socket's name.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -61,7 +62,7 @@
 
 #define SOCKETS_MAX 4096
 #define LISTS_READ 3
-#define LISTENING 0x0a /* TCP_LISTEN; a Unix socket that listens has the same state */
+#define LISTENING 0x0a /* TCP_LISTEN; a listening Unix socket has this state too */
 
 struct sockets {
 	unsigned uid; /* the user id of the process that has the sockets */
@@ -118,7 +119,7 @@ static bool has_socket(const struct sockets *sockets, unsigned long long inode)
 
 typedef bool line_fn(const char *line, void *data);
 
-/* Returns how many lines of the file `fn` accepts, or -1 with an error. */
+/* Returns the number of lines of the file for which `fn` returns true, or -1 with an error. */
 static int count_lines(const char *path, line_fn *fn, void *data, struct error *err)
 {
 	FILE *list = fopen(path, "re");
@@ -127,7 +128,7 @@ static int count_lines(const char *path, line_fn *fn, void *data, struct error *
 	int count = 0;
 	bool failed;
 
-	/* A kernel without IPv6 has no file with IPv6 sockets. */
+	/* A kernel without IPv6 has no file that lists IPv6 sockets. */
 	if (!list)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
 	while (getline(&line, &room, list) > 0)
@@ -156,9 +157,9 @@ struct internet_socket {
 };
 
 /* Reads a line of /proc/net/tcp or tcp6: "0: 0100007F:1F90 00000000:0000 0A ... INODE". An address
- * consists of words of 32 bits. Each word is written as a number, which this machine has in its own
- * byte order. Returns false for the title above the lines, and for a connection that belongs to no
- * process any more. */
+ * consists of words of 32 bits. Each word is written as a number, as this machine reads it in its
+ * own byte order. Returns false for the title above the lines, and for a connection that belongs to
+ * no process any more. */
 static bool read_internet_line(const char *line, struct internet_socket *out)
 {
 	struct sockaddr_storage *local = &out->local;
@@ -181,7 +182,7 @@ static bool read_internet_line(const char *line, struct internet_socket *out)
 	if (strlen(address) != 32 ||
 	    sscanf(address, "%8X%8X%8X%8X", &words[0], &words[1], &words[2], &words[3]) != 4)
 		return false;
-	/* A socket for both families shows an IPv4 address inside an IPv6 address. */
+	/* A socket for both IPv4 and IPv6 shows an IPv4 address inside an IPv6 address. */
 	if (words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff)) {
 		local->ss_family = AF_INET;
 		v4->sin_addr.s_addr = words[3];
@@ -197,8 +198,8 @@ static bool read_internet_line(const char *line, struct internet_socket *out)
 /* Returns whether a socket with this user id belongs to another user of the host, and so does not
  * count. Otherwise a user of the host could bind a socket to a port that was published, and no
  * quarantine could be proven. The sockets of the machine's processes belong to the user of the
- * supervisor, of its broker or of a cell. The user ids of cells are no accounts of people
- * (cell_id(), subuid(5)): they are not below ACCOUNTS_END. */
+ * supervisor, of its broker or of a cell. The user ids of cells are not accounts of people
+ * (cell_id(), subuid(5)), so they are not below ACCOUNTS_END. */
 #define ACCOUNTS_END 65534u
 static bool is_of_another_user(unsigned supervisors_uid, unsigned uid)
 {
@@ -219,16 +220,16 @@ static bool is_listed_way(const char *line, void *data)
 
 /* --- the workspace's own sockets ------------------------------------------------------------------ */
 
-/* The sockets by which processes of this host reach the machine. control.sock is not one of them:
- * it stays, for halt, stop and kill. */
+/* The sockets by which processes of this host reach the machine. control.sock is not in the list,
+ * since it stays for halt, stop and kill. */
 static const char *const ways_in[LIVE_QUARANTINE_SOCKETS] = {CONSOLE_SOCK_NAME, "vsock.sock",
 							     AGENT_SOCK, AGENT_SOCK_EARLY};
 
-/* The files of those sockets above that this machine has, as the kernel numbers them: a copy of
- * struct unix_diag_vfs for each file. An open descriptor of each file keeps the file's number from
- * being used again. Otherwise the number of a removed file could go to the next socket that any
- * program makes on the same file system, and this socket would count as a way in. The whole process
- * has one such variable, as for base/ways.h. */
+/* The files of the sockets in ways_in that this machine has: for each file a copy of struct
+ * unix_diag_vfs, with the file's number. An open descriptor of each file keeps its number from
+ * being used again. Otherwise a new socket of any program on the same file system could get the
+ * number of a removed file, and would count as a way in. There is one such variable in the whole
+ * process, as for base/ways.h. */
 static struct {
 	struct unix_diag_vfs at[LIVE_QUARANTINE_SOCKETS];
 	int fds[LIVE_QUARANTINE_SOCKETS];
@@ -249,8 +250,9 @@ static int list_unix_sockets(netlink_take_fn *take, void *data, struct error *er
 	return fd < 0 ? -1 : netlink_dump(fd, &request, take, data, err);
 }
 
-/* Reads a reply about a socket. Returns false if the socket has no file, or no name while name is
- * not NULL. *name becomes the name to which the socket was bound. `name` may be NULL. */
+/* Reads a reply of the kernel about a socket. If `name` is not NULL, sets *name to the name to
+ * which the socket was bound. Returns false if the socket has no file, or if `name` is given and
+ * the socket has no name. */
 static bool read_unix_socket(const struct netlink_reply *reply, struct unix_diag_msg *socket,
 			     struct unix_diag_vfs *file, struct netlink_bytes *name)
 {
@@ -264,7 +266,7 @@ static bool read_unix_socket(const struct netlink_reply *reply, struct unix_diag
 	return true;
 }
 
-/* Notes the file of a listener that this process has bound in its workspace. */
+/* Notes the file of a listener that this process has bound in the workspace. */
 static int note_own_file(void *data, const struct netlink_reply *reply, struct error *err)
 {
 	const struct workspace *ws = data;
@@ -304,7 +306,7 @@ size_t live_quarantine_note_sockets(const struct live *live, int keep[LIVE_QUARA
 {
 	struct error ignored;
 
-	/* An entry that one list misses is in the next list. */
+	/* If one list misses an entry, the next list has it. */
 	for (int i = 0; i < LISTS_READ; i++)
 		(void)list_unix_sockets(note_own_file, (void *)(uintptr_t)&live->ws, &ignored);
 	memcpy(keep, own_files.fds, own_files.count * sizeof(*keep));
@@ -356,11 +358,11 @@ static int count_unix_ways(struct sockets *supervisors, struct error *err)
 	return list_unix_sockets(count_own_file, &count, err) < 0 ? -1 : count;
 }
 
-/* --- forgetting what is closed ------------------------------------------------------------------ */
+/* --- forgetting closed sockets --------------------------------------------------------------- */
 
 struct open_ways {
 	unsigned long long *inodes;
-	size_t count, open; /* inodes[0] to inodes[open - 1] are of open sockets */
+	size_t count, open; /* inodes[0] to inodes[open - 1] belong to open sockets */
 };
 
 static bool note_open(const char *line, void *data)
@@ -451,10 +453,10 @@ void live_quarantine_prepare(void)
 	ways_forget_by(keep_open, note_all_accepted);
 }
 
-/* --- the look ----------------------------------------------------------------------------------- */
+/* --- counting the ways out ------------------------------------------------------------------- */
 
-/* Returns how many sockets still lead out through the supervisor, which must be stopped; -1 with an
- * error. */
+/* Returns how many sockets still lead out through the supervisor; -1 with an error. The supervisor
+ * must be stopped during the call. */
 static int count_ways_out(const struct proc *supervisor, struct error *err)
 {
 	struct sockets sockets = {.count = 0};

@@ -15,7 +15,8 @@
 #include "base/path.h"
 
 #define TOLD_MAX 64
-/* The most reads in one look: a process that opens files without end must not stop the loop. */
+/* The most reads of one call of watch_opens_look(). With this limit a process that opens files
+ * without end cannot stop the loop. */
 #define LOOKS_MAX 8
 
 struct watch_opens {
@@ -24,7 +25,7 @@ struct watch_opens {
 	char *own; /* the directory of microagent's programs */
 	watch_opens_fn *fn;
 	void *data;
-	uint64_t told[TOLD_MAX]; /* hashes of the reported pairs of program and file */
+	uint64_t told[TOLD_MAX]; /* the hashes of the reported pairs of a program and a file */
 	size_t told_count;
 };
 
@@ -35,8 +36,8 @@ static uint64_t mix_name(uint64_t hash, const char *text)
 	return hash * 1099511628211u;
 }
 
-/* Returns true once for each pair of program and file. After TOLD_MAX pairs it returns false for
- * all others. */
+/* Returns true when a pair of a program and a file comes for the first time. After TOLD_MAX pairs,
+ * returns false for all other pairs. */
 static bool is_news(struct watch_opens *watch, const char *exe, const char *file)
 {
 	uint64_t hash = mix_name(mix_name(14695981039346656037u, exe), file);
@@ -54,16 +55,16 @@ static bool is_news(struct watch_opens *watch, const char *exe, const char *file
 struct opening {
 	pid_t pid;
 	char file[NAME_MAX + 1]; /* the last part of the file's path */
-	char exe[PATH_MAX];	 /* the program's path; "": the process has ended */
-	/* The program has mapped libmicroagent. Found out only for a record, since all maps of the
-	 * process must be read for it. */
+	char exe[PATH_MAX];	 /* the path of the program; "": the process has ended */
+	/* The program has mapped libmicroagent. This is found out only if the file is a record,
+	 * since all maps of the process must be read for it. */
 	bool has_library;
 };
 
-/* How many openings fit into an answer of the broker. */
+/* The number of openings that fit into an answer of the broker. */
 #define OPENINGS_MAX (BROKER_BYTES / sizeof(struct opening))
 
-/* A part of the path in the mapping of our library, whatever the version. */
+/* A part of the path in a mapping of microagent's library, whatever its version. */
 #define LIBRARY "/libmicroagent.so"
 #define MAPS_MAX (4u << 20) /* the most bytes of a process's maps that are read */
 
@@ -83,8 +84,8 @@ static bool has_library(pid_t pid)
 }
 
 /* Writes the last part of the path by which `fd` was opened. If the file has lost its name
- * meanwhile, like a record that was replaced, the kernel adds " (deleted)" to the path, which is
- * removed here. */
+ * meanwhile, for example because a new record has replaced it, the kernel adds " (deleted)" to the
+ * path. This text is removed. */
 static void name_file(int fd, char out[NAME_MAX + 1])
 {
 	static const char deleted[] = " (deleted)";
@@ -102,9 +103,9 @@ static void name_file(int fd, char out[NAME_MAX + 1])
 	snprintf(out, NAME_MAX + 1, "%.*s", NAME_MAX, slash ? slash + 1 : path);
 }
 
-/* Returns whether the file is a record. Our own commands read records, and may have ended before
- * their program can be found out. Our library also reads records, in programs of its users. The
- * disks and the memory of a machine are no records. */
+/* Returns whether the file is a record. Commands of microagent read records, and may have ended
+ * before their program can be found out. microagent's library also reads records, in the programs
+ * of its users. The disks and the memory of a machine are not records. */
 static bool is_record(const char *file)
 {
 	static const char *const names[] = {"lease", "serial.log", "supervisor.log", "audit.log",
@@ -131,12 +132,12 @@ static void read_opening(const struct fanotify_event_metadata *event, struct ope
 	out->has_library = is_record(out->file) && has_library(event->pid);
 }
 
-/* Reads the kernel's next events. Leaves out what this process and the process that asks it
- * (broker_asker()) have opened. Returns the number of openings in out. */
+/* Reads the next events of the kernel into `out`. Leaves out the files that this process, or the
+ * process that asks it (broker_asker()), has opened. Returns the number of openings in `out`. */
 static size_t read_openings(int fd, struct opening out[OPENINGS_MAX])
 {
 	struct fanotify_event_metadata buffer[OPENINGS_MAX];
-	struct fanotify_event_metadata *event = buffer; /* the macros need it not const */
+	struct fanotify_event_metadata *event = buffer; /* not const, since the macros change it */
 	ssize_t left = read(fd, buffer, sizeof(buffer));
 	size_t count = 0;
 
@@ -188,7 +189,7 @@ static size_t take_openings(const struct watch_opens *watch, struct opening out[
 	return answer.len / sizeof(*out);
 }
 
-/* --- what is told ------------------------------------------------------------------------------ */
+/* --- reporting openings ---------------------------------------------------------------------- */
 
 static bool is_own_process(const struct watch_opens *watch, const char *exe)
 {
@@ -221,8 +222,8 @@ static void tell_opening(struct watch_opens *watch, const struct opening *openin
 	watch->fn(watch->data, what);
 }
 
-/* Takes the next openings, and reports those that are news. Returns how many openings there
- * were. */
+/* Takes the next openings, and reports those that were not reported before. Returns the number of
+ * openings. */
 static size_t tell_openings(struct watch_opens *watch)
 {
 	static struct opening openings[OPENINGS_MAX];

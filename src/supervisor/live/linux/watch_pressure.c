@@ -74,7 +74,7 @@ struct watch_pressure *watch_pressure_new(struct loop *loop, watch_pressure_fn *
 	watch->fn = fn;
 	watch->data = data;
 	watch->fd = open(WATCH_PRESSURE_FILE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	/* The kernel takes the trigger with its final NUL. */
+	/* The kernel requires the final NUL of the trigger. */
 	if (watch->fd < 0 || write(watch->fd, trigger, (size_t)len + 1) < 0)
 		error_errno(err, errno, WATCH_PRESSURE_FILE);
 	else

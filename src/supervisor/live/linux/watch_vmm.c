@@ -25,8 +25,8 @@ static bool knows_socket(const struct watch_vmm *watch, unsigned long long inode
 	return false;
 }
 
-/* Notes a socket as known. Returns false if the socket was known, or if there is no room for more
- * sockets. */
+/* Notes a socket as known. Returns false if the socket was already known, or if there is no room
+ * for more sockets. */
 static bool note_socket(struct watch_vmm *watch, unsigned long long inode)
 {
 	if (knows_socket(watch, inode) || watch->socket_count == WATCH_VMM_SOCKETS)
@@ -60,8 +60,8 @@ static unsigned long long inode_of_fd(int dir, const char *name)
 		       : 0;
 }
 
-/* Looks at the sockets of the VMM. Appends those that are new and not expected to found. If `found`
- * is NULL, notes all sockets as known. */
+/* Looks at the sockets of the VMM. Appends the sockets that are new and not expected to `found`. If
+ * `found` is NULL, notes all sockets as known. */
 static int look_at_sockets(struct watch_vmm *watch, int process, json_t *found, struct error *err)
 {
 	const struct dirent *entry;
@@ -142,7 +142,8 @@ struct vmm_question {
 };
 
 /* Writes the answer: the number of sockets that are still expected, and the array `found` as JSON.
- * Entries that do not fit into the message are dropped; the others are alarming enough. */
+ * If not all entries fit into the message, the last ones are dropped; the others are reason enough
+ * for an alarm. */
 static void put_found(unsigned allowed, json_t *found, struct broker_message *out)
 {
 	const size_t room = BROKER_BYTES - sizeof(allowed);
@@ -206,7 +207,7 @@ static json_t *ask_what_is_new(struct watch_vmm *watch, struct error *err)
 	return json_load_strict(out.bytes + front, out.len - front, err);
 }
 
-/* --- by whoever has the right ---------------------------------------------------------------- */
+/* --- by the process that has the right ------------------------------------------------------- */
 
 int watch_vmm_expect(struct watch_vmm *watch, const struct proc *vmm, struct error *err)
 {

@@ -26,8 +26,7 @@
 #define HELD_NAME "siblings"
 #define HELD_BYTES 128
 
-/* --- the identity of memory and listener
- * --------------------------------------------------------- */
+/* --- the identity of memory and listener ----------------------------------------------------- */
 
 /* Writes a text that identifies the memory and the listener. The text also has the mode of the
  * memory, since a VMM opens the memory by a name, and could not if its mode was changed. */
@@ -112,8 +111,7 @@ int template_memory_give(int siblings_fd, int ram_fd)
 	return peer >= 0 || err.code == ERR_UNAVAILABLE ? 0 : -1;
 }
 
-/* --- the first machine
- * --------------------------------------------------------------------------- */
+/* --- the first machine ----------------------------------------------------------------------- */
 
 /* Limits how long accept() waits. All siblings share the listener's open file description. If one
  * sibling makes the listener blocking, accept() of the other siblings waits at most this long. */
