@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The live supervisor: the process that owns the one VM of a running workspace. The commands start
- * and run make it. It has one loop and one thread. While it lives, only it records events, and it
- * keeps all its records in the workspace's files. It ends when the VM and every companion have
- * ended, and gives back the lease. If it dies, its guard ends the VM and the companions.
+ * The live supervisor: the process that keeps the one machine of a running workspace. The commands
+ * start and run make it. It has one loop and one thread. While it lives, no other process records
+ * events. All its records are files of the workspace. When the VMM and every companion have ended,
+ * it gives the lease back and ends. If it dies, its guard ends the VMM and the companions.
  *
  *   live.c         the steps from the ticket to the loop, and from the loop to the end
  *   live_record.c  events, runtime.json, reports, and records that wait for room on the disk
  *   live_guest.c   the control stream: ready, result, time
- *   live_vm.c      the VM: its serial console, its companions, its end
- *   live_pause.c   a paused VM: a full disk, a quota that is reached
+ *   live_vm.c      events of the VM: its serial console, its companions, its end
+ *   live_pause.c   a VM that is paused, since the disk is full or its quota is reached
  *   live_ask.c     requests, lifelines and signals, and the boot deadline
  *   live_share.c   a shared directory for a guest that runs
  *   live_network.c changes of the network while the machine runs
  *   live_quota.c   how much a session's disk may grow
  *   live_term.c    when a session ends
  *   live_balloon.c     how much memory the guest may have
- *   live_quarantine.c  a quarantine: every channel is cut, and the VM goes on
+ *   live_quarantine.c  the quarantine: every channel is cut, and the VM goes on
  *   live_audit.c, live_observe.c   the audit log of a session, and its events
  *   live_cgroup.c  the cgroup of the workspace
- *   live_end.c     how the machine is ended, and what the end meant
- *   linux/live_guard.c    the guard, which ends everything that is left
+ *   live_end.c     how the machine is ended, and which state is recorded then
+ *   linux/live_guard.c    the guard, which ends all processes that are left
  *   linux/live_broker.c   the broker, and its duties
  *   linux/live_confine.c  how the live supervisor gives up its rights
- *   darwin/live_rights.c  stands for the last three on macOS, which does not have them
+ *   darwin/live_rights.c  takes the place of the last three files on macOS
  */
 #ifndef SUPERVISOR_LIVE_H
 #define SUPERVISOR_LIVE_H
@@ -57,11 +57,11 @@ struct live_observe;
 struct network_change;
 struct readiness;
 
-/* The shares that a running guest gets. `given` is NULL until a share is asked for. `why` is set
- * while the shares are taken back after a failure. */
+/* The shares that a running guest gets. `given` is NULL until a client asks for shares. `why` is
+ * set while the shares are taken back after a failure. */
 struct live_share {
-	/* pluggable: the config allows shares for the running guest; from_start: the config itself
-	 * has shares */
+	/* pluggable: the config allows shares to be added while the guest runs. from_start: the
+	 * config itself has shares. */
 	bool pluggable, from_start;
 	json_t *given; /* [{tag, path, mountpoint, mode}] */
 	struct control_client *client;
@@ -69,36 +69,40 @@ struct live_share {
 	struct error why;
 };
 
-/* The bound on the growth of a session's disk. All numbers are bytes. */
+/* The limit on the growth of a session's disk. All numbers are bytes. */
 struct live_quota {
-	uint64_t bytes;	 /* the quota: how much the disk may grow; 0: there is no quota */
-	uint64_t copied; /* bytes that were copied from the base, which are no growth */
+	uint64_t bytes;	 /* the quota: by how much the disk may grow; 0: there is no quota */
+	uint64_t copied; /* the bytes that were copied from the base; they do not count as growth */
 	uint64_t disk;	 /* the size of the disk, as the guest sees it */
-	uint64_t length; /* the length of the layer's file; 0: the disk is no layer */
+	uint64_t length; /* the length of the layer's file; 0: the disk is not a layer */
 	/* The most bytes of the layer's file that the backend lets the guest use, or may let it
 	 * use. */
 	uint64_t room;
-	uint64_t at;	 /* the growth of the layer at the last PAUSE_IN_DOUBT; 0: there was none */
+	uint64_t at;	 /* the growth of the layer at the last PAUSE_IN_DOUBT; 0: there was no such
+			  * pause */
 	uint64_t wanted; /* the new quota for which the client waits */
 	struct control_client *client;
 	struct loop_watch *timer;
-	struct quota_count count; /* the count that is under way, of a disk that is no layer */
+	struct quota_count count; /* the count that is under way; only for a disk that is not a
+				   * layer */
 	uint64_t grown;		  /* the result of the last complete count */
-	bool answering;		  /* the client waits only for the result of a count */
+	bool answering;		  /* the client only waits for the result of a count */
 };
 
 /* The reasons why the VM is paused (live_pause.c). */
 enum pause {
 	PAUSE_NONE,	/* the VM is not paused */
-	PAUSE_FOR_ROOM, /* the host's disk is full */
-	PAUSE_IN_DOUBT, /* a write found no room on the host's disk or in the quota */
+	PAUSE_FOR_ROOM, /* the VM is paused since the host's disk is full */
+	/* The VM is paused since a write found no room; it is not known whether on the host's disk
+	 * or in the quota. */
+	PAUSE_IN_DOUBT,
 	PAUSE_AT_QUOTA
 };
 
 struct live_pause {
 	enum pause why;
 	uint64_t from_ns; /* the time at which the pause began, by clock_boot_ns() */
-	bool asked;	  /* the VMM was asked for a pause and has not answered yet */
+	bool asked;	  /* the VMM was asked to pause the VM, and has not answered yet */
 };
 
 /* A change of the machine's network that is under way. If `of` is NULL, no change is under way. */
@@ -106,29 +110,31 @@ struct live_change {
 	const struct network_change *of;
 	struct control_client *client; /* the client that waits for the change */
 	json_t *document;	       /* workspace.json with the change */
-	json_t *before, *after;	       /* config.network without and with the change */
+	json_t *before, *after;	       /* config.network before and after the change */
 	struct loop_watch *timer;
 };
 
-/* The time at which a session ends, and the present uses of the session. */
+/* The time at which a session ends, and the present uses of this session. */
 struct live_term {
 	struct term term;
-	bool streams;	       /* the host has streams to the guest */
-	uint64_t commands;     /* the number of commands that run, as the guest says */
-	uint64_t idle_from_ns; /* the monotonic time at which the last use ended */
-	bool over;	       /* the session is over, and is destroyed at the end */
+	bool streams;	       /* the host has streams to the guest, so the session is in use */
+	uint64_t commands;     /* the number of commands that run in the guest, as the guest says */
+	uint64_t idle_from_ns; /* the monotonic time, in ns, at which the last use ended */
+	bool over;	       /* the session is over, and is destroyed when its machine has
+			        * ended */
 	bool held;	       /* a client has a connection of control.sock as its lifeline */
 	struct loop_watch *timer;
 };
 
-/* The differences between clock_real_ns() and clock_mono_ns(), and between clock_boot_ns() and
- * clock_mono_ns(). */
+/* Two differences in ns: real_ns is clock_real_ns() minus clock_mono_ns(), asleep_ns is
+ * clock_boot_ns() minus clock_mono_ns(). */
 struct live_clocks {
 	int64_t real_ns, asleep_ns;
 };
 /* The guest's clock, and the changes of time that the guest does not notice by itself. */
 struct live_time {
-	int fd; /* becomes readable when the wall clock was set or the host slept */
+	int fd; /* a descriptor that becomes readable when the wall clock was set or the host has
+		 * slept */
 	struct loop_watch *watch, *timer;
 	struct live_clocks clocks;
 };
@@ -139,8 +145,10 @@ struct live {
 	struct state_dir dir;
 	struct workspace ws;
 	struct log log;
-	const char *label; /* <stateDir>/<runtimeID> */
-	char *title;	   /* the place of the command line in memory, of title_room bytes */
+	const char *label; /* the text <stateDir>/<runtimeID> */
+	/* The command line of this process in memory, of title_room bytes, where the title is
+	 * written. */
+	char *title;
 	size_t title_room;
 	struct loop *loop;
 	struct vm *vm;
@@ -149,104 +157,116 @@ struct live {
 	struct serial_log serial;
 	struct last_words words;
 	struct cgroup cgroup;
-	int proof_fd; /* only in the broker: the descriptor of quarantine_proof_open() */
-	pid_t guard;  /* the guard, which is the parent of this process while it lives */
+	int proof_fd; /* the descriptor of quarantine_proof_open(); only the broker has it */
+	pid_t guard;  /* the pid of the guard, which is the parent of this process while it lives */
 	struct proc broker;
 	struct console *console;
 	struct channels *channels;
 	struct readiness *readiness;
 	struct live_audit *audit;     /* NULL: the workspace has no audit log */
-	struct live_observe *observe; /* NULL: the same */
+	struct live_observe *observe; /* NULL: the workspace has no audit log */
 	json_t *runtime;	      /* runtime.json as it was last written */
 
 	struct outcome outcome;
-	enum state state; /* the last state that was recorded, or that waits for room on the disk */
+	/* The last state that was recorded, or that waits for room on the disk to be recorded. */
+	enum state state;
 	json_t *last_event;
-	/* The requestID and role of the caller of the present request; NULL: those of start. */
+	/* The requestID and role of the caller of the present request; NULL: those of the command
+	 * start. */
 	json_t *asked_by;
 	json_t *result;	 /* the workload's result, until it is in result.json */
-	json_t *pending; /* events for which the disk had no room, the oldest first */
-	json_t *severed; /* the channels that a quarantine has cut; NULL: no quarantine */
+	json_t *pending; /* the events for which the disk had no room, the oldest first */
+	json_t *severed; /* the channels that a quarantine has cut; NULL: there is no quarantine */
 	struct control_client *quarantine_client; /* the client that waits for a quarantine */
 	struct control_client *balloon_client;	  /* the client that waits for a balloon request */
 	struct control_client *save_client;	  /* the client that waits for a save */
-	bool saving, forking; /* a save or a fork is under way; saving stays set after a save */
-	uint64_t rested_ns;   /* since when the guest's commands stand still for a save */
-	/* The copy of the disk that a fork makes while the machine stands still. */
+	/* saving: a save or a fork is under way; it stays true after a save. forking: a fork is
+	 * under way. */
+	bool saving, forking;
+	/* The time, in ns, since when the guest's commands stand still for a save. */
+	uint64_t rested_ns;
+	/* The copy of the disk that a fork makes while the machine is stopped. */
 	struct {
 		int fd;			  /* the copy; -1: no copy is being made */
-		int64_t at;		  /* everything before this offset is copied */
-		uint64_t stopped_ns;	  /* when the machine was stopped, on clock_mono_ns() */
-		struct loop_watch *timer; /* copies the next part */
+		int64_t at;		  /* the offset up to which the disk is copied */
+		uint64_t stopped_ns;	  /* the time by clock_mono_ns() at which the machine was
+					   * stopped */
+		struct loop_watch *timer; /* the timer that copies the next part */
 	} copy;
 	struct live_share share;
 	struct live_change change;
 	struct live_quota quota;
 	struct live_pause pause;
 	struct live_term term;
-	int64_t memory_mib; /* the memory with which the VM was booted */
+	int64_t memory_mib; /* the memory with which the VM was booted, in MiB */
 	bool ram_root;	    /* LIVE_ROOTFS is an initramfs */
 	struct first_start first_start;
-	bool settling;	   /* the guest sends its last reports, and is killed afterwards */
-	bool over;	   /* the end was recorded and reported */
-	bool at_rest;	   /* the guest has ended in order, and its disk stays */
-	char boot_id[37];  /* the boot id given to a restored guest; "": the guest has its own */
+	bool settling; /* the guest sends its last reports, and is killed after that */
+	bool over;     /* the end was recorded and reported */
+	bool at_rest;  /* the guest has ended in order, and its disk is kept */
+	/* The boot id that a restored guest has got from the host; "": the guest has its own boot
+	 * id. */
+	char boot_id[37];
 	bool guest_ending; /* the guest said that it ends the machine in order */
 	struct live_time time;
 
-	bool awaits_kernel; /* the machine has firmware, and its kernel has given no sign yet */
+	/* The machine has firmware, and the guest's kernel has given no sign yet. */
+	bool awaits_kernel;
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;
-	struct loop_watch *save_timer; /* the time that the guest has to get ready for a save */
-	struct loop_watch *siblings; /* the socket for processes that want the template's memory */
+	struct loop_watch *save_timer; /* the timer of a guest that gets ready for a save */
+	/* The watch of the socket by which other processes get the template's memory. */
+	struct loop_watch *siblings;
 	struct loop_watch *directory_timer;
 	struct loop_watch *lifelines[2];
 };
 
 /* The exit code by which a live supervisor tells its guard that the guest has ended in order and
- * that its root file system stays. */
+ * that its root file system is kept. */
 #define LIVE_EXIT_AT_REST 16
-/* Runs the live supervisor to its end. `label` is <stateDir>/<runtimeID>. `argv0` is the place of
- * the command line in memory, which is overwritten to show the label. Returns the exit code: 0, 1,
- * or LIVE_EXIT_AT_REST. */
+/* Runs the live supervisor until its end. `label` is <stateDir>/<runtimeID>. `argv0` is the
+ * beginning of the command line in memory, which is overwritten to show the label. Returns the exit
+ * code: 0, 1, or LIVE_EXIT_AT_REST. */
 int live_main(const struct backend *backend, char *argv0, const char *label);
 
-/* Stops giving the memory from which the machine was restored to further machines. Does nothing if
+/* Stops giving the memory from which the machine was restored to other machines. Does nothing if
  * this process does not give the memory to others. */
 void live_siblings_end(struct live *live);
 
-/* Sets the command line that ps shows of this process. */
+/* Sets the command line that ps shows for this process. */
 void live_set_title(const struct live *live, const char *role);
 
-/* linux/live_guard.c: forks, and returns only in the child, which is the live supervisor. The
- * parent is the guard and never returns. */
+/* In linux/live_guard.c: forks, and returns only in the child, which is the live supervisor. The
+ * parent becomes the guard, and never returns. */
 int live_guard_begin(struct live *live, struct error *err);
 
 /* live_record.c */
 void live_record(struct live *live, enum state state, const char *detail);
-/* Records an event with the present state, for something that a person should know. While the VM is
- * paused or ends, it only writes a line to the log: the last event must still say why. */
+/* Records an event with the present state and the text `text`, which a person should read. While
+ * the VM is paused or ends, only writes a line to the log, since the last event must still say why
+ * the VM is paused or ends. */
 void live_remark(struct live *live, const char *text);
-/* Gives the events that are recorded from now on the identity of this request of control.sock, if
- * the request names its caller. */
+/* Gives the events that are recorded from now on the requestID and role of this request of
+ * control.sock, if the request names them. */
 void live_asked_by(struct live *live, const json_t *request);
-/* Ends live_asked_by(): no request causes the events that are recorded from now on. */
+/* Ends the effect of live_asked_by(): the events that are recorded from now on are not caused by a
+ * request. */
 void live_asked_by_nobody(struct live *live);
 /* Tries again to write the events for which the disk had no room. Returns true if no event waits
  * any more. */
 bool live_record_pending(struct live *live);
-/* Reserves room on the disk for the last records. The end of the machine frees it together with the
- * sockets. */
+/* Reserves room on the disk for the last records. When the machine ends, this room is freed
+ * together with the sockets. */
 void live_reserve(struct live *live);
 /* Frees half of the reserved room, for records that are written while the disk is full and the VM
  * is paused. */
 void live_reserve_some_back(struct live *live);
-/* Functions that write runtime.json. live_mark() first adds the present monotonic time to
- * `timings`, under this name. */
+/* live_runtime_write() writes runtime.json. live_mark() first adds the present monotonic time to
+ * `timings`, under the name `name`. */
 void live_mark(struct live *live, const char *name);
 void live_runtime_write(struct live *live);
 int live_runtime_begin(struct live *live, struct error *err);
-/* Adds the backend's facts about the VM to runtime.json, and adds a start time to each process that
- * has only a pid. */
+/* Adds the backend's facts about the VM to runtime.json. Adds the start time of each process of
+ * which only the pid is known. */
 void live_runtime_describe(struct live *live);
 void live_keep_result(struct live *live, json_t *result);
 
@@ -257,8 +277,8 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 /* live_time.c */
 int live_time_begin(struct live *live, struct error *err);
 void live_time_end(struct live *live);
-/* Lets a paused VM go on, and tells the guest the time, since the guest's clock has stood still
- * too. `from_ns` is the time by clock_boot_ns() at which the pause began. */
+/* Lets a paused VM go on, and tells the guest the time, since the guest's clock has stood still.
+ * `from_ns` is the time by clock_boot_ns() at which the pause began. */
 int live_time_resume(struct live *live, uint64_t from_ns, struct error *err);
 /* Lets a saved VM go on, and tells the guest the time. `stopped_ns` is the time by clock_mono_ns()
  * at which the VM was stopped; 0: it was not stopped. */
@@ -266,14 +286,14 @@ int live_resume_saved(struct live *live, uint64_t stopped_ns, struct error *err)
 
 /* live_vm.c */
 int live_console_begin(struct live *live, const struct config *config, struct error *err);
-/* The functions for events of the VM; in a copy the member `data` must be set. */
+/* The functions for events of the VM. In a copy of the struct the member `data` must be set. */
 extern const struct vm_events live_vm_events;
 
 /* live_pause.c */
 /* Handles the VM's event disk_full: a write to the disk with this serial found no room, and the VMM
  * has paused the VM. */
 void live_disk_full(void *data, const char *serial, const char *reason);
-/* Pauses the VM, whose disk is no layer and has reached its quota. */
+/* Pauses the VM, since its disk has reached its quota and is not a layer. */
 void live_pause_for_quota(struct live *live);
 /* Lets a VM go on that is paused at its quota. */
 void live_quota_raised(struct live *live);
@@ -281,82 +301,87 @@ void live_quota_raised(struct live *live);
 /* live_ask.c */
 int live_ask_begin(struct live *live, struct error *err);
 /* Notes a sign that the guest's kernel runs. Only the first sign counts. Under KVM the boot
- * deadline is counted from this first sign. */
+ * deadline counts from this sign. */
 void live_kernel_began(struct live *live, const char *sign);
 control_sock_fn live_request;
 
-/* live_balloon.c: handles {"command":"balloon","memoryMiB":N} */
+/* In live_balloon.c: handles {"command":"balloon","memoryMiB":N}. */
 int live_balloon(struct live *live, const json_t *request, struct control_client *client,
 		 struct error *err);
 
-/* live_save.c: live_save() handles {"command":"save"}, for a machine that was started with the
- * option `save`; the machine does not run any more afterwards. live_fork() handles
- * {"command":"fork"}, for a machine that was restored; the machine goes on afterwards. */
+/* In live_save.c: live_save() handles {"command":"save"}, for a machine that was started with the
+ * option `save`. The machine does not run any more after the save. live_fork() handles
+ * {"command":"fork"}, for a machine that was restored. The machine goes on after the fork. */
 int live_save(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
 int live_fork(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
-/* Handles {"command":"note","what","name","more"?}: writes the line of the audit log about an event
+/* Handles {"command":"note","what","name","more"?}: writes the line of the audit log about a step
  * that a command reports (audit_told_line()). */
 int live_note(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
-/* Handles the guest's answer to quiesce; `why` NULL: the machine may be saved. */
+/* Handles the guest's answer to control_stream_quiesce(). If `why` is NULL, the machine may be
+ * saved. */
 void live_quiesced(struct live *live, const char *why);
 /* Tells the client that waits for a save that the save has failed. `how` says what happened to the
  * machine, for example "was quarantined". */
 void live_save_cut(struct live *live, const char *how);
 
 /* live_quota.c */
-/* Reads the quota of session.json, before the boot. Does nothing if the workspace is no session. */
+/* Reads the quota of session.json. Called before the boot. Does nothing if the workspace is not a
+ * session. */
 int live_quota_begin(struct live *live, struct error *err);
-/* Returns whether the quota, and not only the host's disk, bounds the writes to this disk. */
+/* Returns whether the quota, and not only the host's disk, limits the writes to the disk with this
+ * serial. */
 bool live_quota_bounds(const struct live *live, const char *serial);
-/* Returns whether the layer has grown to its quota, or close to it. */
+/* Returns whether the layer has grown to its quota, or nearly to it. */
 bool live_quota_is_met(struct live *live);
-/* Called when a write to the layer found no room although the host's disk has room and the quota is
- * not reached. Returns true if this happened before, and the layer has not grown since. */
+/* Called when a write to the layer found no room, although the host's disk has room and the quota
+ * is not reached. Returns true if this has happened before, and the layer has not grown since
+ * then. */
 bool live_quota_is_met_again(struct live *live);
-/* Returns how many bytes the session's disk has grown; 0 if this is not known. */
+/* Returns by how many bytes the session's disk has grown; 0 if this is not known. */
 uint64_t live_quota_grown(const struct live *live);
-/* The quota as a text: in MiB if that is exact, otherwise in bytes. */
+/* The quota as a text, in MiB if that is exact, otherwise in bytes. */
 struct quota_text {
 	char text[32];
 };
 struct quota_text live_quota_text(const struct live *live);
-/* Ends the work on the quota, and cuts the layer's file to the length that it uses. Called when the
- * VM has ended. */
+/* Ends the work on the quota, and cuts the layer's file to its used length. Called when the VM has
+ * ended. */
 void live_quota_end(struct live *live);
 /* Handles {"command":"disk-quota","bytes":N}, which sets a new quota. */
 int live_quota(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err);
 
 /* live_term.c */
-/* Reads the times that end the session. Called before the boot. ERR_CONFLICT: the session is
+/* Reads the times at which the session ends. Called before the boot. ERR_CONFLICT: the session is
  * over. */
 int live_term_begin(struct live *live, struct error *err);
-/* Begins and records the session's lifetime, if the session has a lifetime that has not begun. */
+/* If the session has a lifetime that has not begun, begins and records it. */
 int live_term_begin_lifetime(struct live *live, struct error *err);
 void live_term_ready(struct live *live);
 void live_term_streams(struct live *live, bool any);
 void live_term_command(struct live *live, bool began);
-/* Checks whether the session is over. Called when the wall clock was set. */
+/* Checks whether the session is over, and ends it if so. Called when the wall clock was set. */
 void live_term_look(struct live *live);
-/* Handles {"command":"session-term","lifetimeSeconds"?:N,"idleSeconds"?:N}: gives a member of a
- * pool its lifetime and idle time when it is claimed. Before this the member has none. */
+/* Handles {"command":"session-term","lifetimeSeconds"?:N,"idleSeconds"?:N}, which gives a member of
+ * a pool its lifetime and idle time when the member is claimed. Before this the member has no such
+ * times. */
 int live_term_set(struct live *live, const json_t *request, struct control_client *client,
 		  struct error *err);
 
-/* Handles {"command":"session-hold"}: makes the connection a lifeline, so that the session is
- * destroyed when the connection ends. If the client sends a byte before the end, the session goes
- * on without this lifeline. */
+/* Handles {"command":"session-hold"}: makes the connection a lifeline. The session is destroyed
+ * when the connection ends. But if the client has sent a byte before that, the session goes on
+ * without this lifeline. */
 int live_term_hold(struct live *live, const json_t *request, struct control_client *client,
 		   struct error *err);
-/* Called when a lifeline of the session has ended. Destroys the session, also if it is not ready
+/* Called when a lifeline of the session has ended. Destroys the session, even if it is not ready
  * yet. */
 void live_term_orphan(struct live *live);
 
-/* live_share.c: handles {"command":"share-attach","shares":[{...}]}, the request to give shares to
- * the running guest. */
+/* In live_share.c: handles {"command":"share-attach","shares":[{...}]}, the request to give shares
+ * to the running guest. */
 int live_share(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err);
 /* Handles the guest's answer to the request to mount shares. If `said` is NULL, the guest has
@@ -367,9 +392,9 @@ void live_share_mounted(struct live *live, const char *said);
  * the machine ("was quarantined"). */
 void live_share_cut(struct live *live, const char *how);
 
-/* live_network.c: handles {"command":"network","change":CHANGE,...}. CHANGE is "allow" or "deny"
+/* In live_network.c: handles {"command":"network","change":CHANGE,...}. CHANGE is "allow" or "deny"
  * with "rule":TEXT, or "publish" or "unpublish" with "forward":{...}. The request "publish" comes
- * with the descriptor of a listener. */
+ * with the descriptor of the port's socket. */
 int live_network(struct live *live, const json_t *request, struct control_client *client,
 		 struct error *err);
 /* Handles the guest's answer to the request to publish a port. If `said` is NULL, the guest listens
@@ -380,61 +405,61 @@ void live_published(struct live *live, const char *said);
 void live_network_cut(struct live *live, const char *how);
 
 /* live_quarantine.c */
-/* Begins a quarantine. The client gets its answer when the quarantine was proven and recorded, or
+/* Begins a quarantine. The client gets its answer when the quarantine is proven and recorded, or
  * has failed. */
 int live_quarantine(struct live *live, const json_t *request, struct control_client *client,
 		    struct error *err);
-/* Handles the event severed of the VM. */
+/* Handles the VM's event `severed`. */
 void live_severed(void *data, const json_t *names, const struct error *why);
-/* Finishes a quarantine that is under way when the VM has ended. */
+/* Called when the VM has ended. If a quarantine is under way, finishes it. */
 void live_quarantine_over(struct live *live);
 
-/* live_cgroup.c: makes the workspace's cgroup and moves this process into it. All processes of the
- * workspace are in this cgroup, and this process stays in it until the end. */
+/* In live_cgroup.c: makes the workspace's cgroup and moves this process into it. All processes of
+ * the workspace are in this cgroup, and this process stays in it until the end. */
 int live_cgroup_begin(struct live *live, const struct config *config, struct error *err);
 /* Kills the processes that are left in the cgroup, and removes the cgroup. If this fails, a line in
  * the log says so, and the next command removes the cgroup. */
 void live_cgroup_end(struct live *live);
 
 /* live_end.c */
-/* Begins the end of the machine for this reason. The intent that stands (intent_after()) decides
- * whether the guest is asked to switch itself off, or the machine is ended by force. `cause` is
- * given for INTENT_FAILED, else NULL. */
+/* Begins the end of the machine for the reason `intent`. The intent that is kept (intent_after())
+ * decides whether the guest is asked to switch itself off, or the machine is ended by force.
+ * `cause` is the failure for INTENT_FAILED, else NULL. */
 void live_end(struct live *live, enum intent intent, const struct error *cause);
-/* Functions that end the machine because of a failure. The last lines of the serial log are added
- * to the text. */
+/* Functions that end the machine because of a failure, which `text` describes. The last lines of
+ * the serial log are added to the text. */
 void live_fail(struct live *live, enum error_code code, const char *text);
 void live_fail_for(struct live *live, enum error_code code, enum error_reason reason,
 		   const char *text);
-/* Kills a paused machine that must end. A guest that runs would be asked to switch itself off, but
- * a paused guest cannot do this. */
+/* Kills a paused machine that must end. A running guest would be asked to switch itself off, but a
+ * paused guest cannot do this. */
 void live_cannot_power_off(struct live *live);
 /* Called when the guest has sent its last reports, and can be killed. */
 void live_settled(struct live *live);
 /* Called when the workload's result has come. */
 void live_done(struct live *live);
 
-/* linux/live_broker.c: forks the broker. This is the last step before this process reads the first
- * byte of the guest. */
+/* In linux/live_broker.c: forks the broker. This is the last step before this process reads the
+ * first byte of the guest. */
 int live_broker_begin(struct live *live, struct error *err);
-/* linux/live_quarantine_proof.c. live_quarantine_note_sockets() is called before the broker is
- * forked, when the sockets of the workspace are bound. It puts a descriptor for each of these
+/* In linux/live_quarantine_proof.c. live_quarantine_note_sockets() is called when the sockets of
+ * the workspace are bound, before the broker is forked. It puts a descriptor for each of these
  * sockets into `keep`, and returns their number. The broker keeps these descriptors, and the caller
  * closes its own copies. The next two functions run in the broker: live_quarantine_prepare() before
- * anything else, and live_prove_quarantine() as `cut_off` of vm_events. */
+ * all other functions, and live_prove_quarantine() as `cut_off` of vm_events. */
 #define LIVE_QUARANTINE_SOCKETS 4
 size_t live_quarantine_note_sockets(const struct live *live, int keep[LIVE_QUARANTINE_SOCKETS]);
 void live_quarantine_prepare(void);
 int live_prove_quarantine(void *data, struct error *err);
-/* linux/live_confine.c: gives up the rights that the broker keeps. */
+/* In linux/live_confine.c: gives up the rights that the broker keeps. */
 int live_confine(struct live *live, struct error *err);
 
 /* live_end.c */
 #define LIVE_STUCK "processes of the VM did not end after a kill"
-/* The broker's duty to remove the workspace; its data is the struct live. */
+/* The broker's duty to remove the workspace. Its data is the struct live. */
 extern const struct broker_duty live_remove_duty;
-/* Records how the machine ended, tells this to the command that waits, removes the files that must
- * not stay, and stops the loop. A second call does nothing. */
+/* Records how the machine ended, reports this to the command that waits, removes the files that
+ * must not stay, and stops the loop. A second call does nothing. */
 void live_over(struct live *live, enum vm_end end, const char *detail);
 
 #endif

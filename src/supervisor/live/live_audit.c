@@ -10,12 +10,12 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-/* A bound for a part of the log: the events of one kind that a guest can cause. They are listed up
- * to a rate, and up to a share of the file's room. Further events are only counted. So a part never
- * uses the room of the host's own lines or of another part. */
+/* A limit for a part of the audit log: the events of one kind that a guest can cause. These events
+ * are written up to a rate, and up to a share of the file's room. Further events are only counted.
+ * So a part never uses the room of the host's own lines or of another part. */
 struct allowance {
-	enum limit lines; /* the limit of lines in a second */
-	/* The part may have 1/of_room of the file's room, and of the events that wait. */
+	enum limit lines; /* the limit on lines in a second */
+	/* The part may use 1/of_room of the file's room, and of the number of events that wait. */
 	unsigned of_room;
 	const char *name; /* the name of the part in audit.full */
 	const char *no_room, *too_many;
@@ -32,7 +32,8 @@ static const struct allowance allowances[AUDIT_PARTS] = {
 };
 
 struct audit_spending {
-	uint64_t suppressed; /* the events that were only counted since the last audit.gap */
+	/* The number of events that were only counted since the last audit.gap. */
+	uint64_t suppressed;
 	uint64_t window_ns;
 	unsigned in_window;
 	bool full; /* the part has no more room, and audit.full was written */
@@ -40,21 +41,24 @@ struct audit_spending {
 
 struct live_audit {
 	struct audit log;
-	json_t *waiting; /* events for which the disk has no room, the oldest first */
-	uint64_t lost;	 /* events that could not wait, since the last audit.gap */
+	json_t *waiting; /* the events for which the disk has no room, the oldest first */
+	/* The number of events since the last audit.gap for which there was no room to wait. */
+	uint64_t lost;
 	struct audit_spending spent[AUDIT_PARTS];
-	bool without_room; /* the last write failed, and an event has said so */
-	char why[160];	   /* why the last failed write failed; "": none failed */
-	/* The change of the log that was found and reported last. */
+	/* The last write has failed, and an event of the workspace has said so. */
+	bool without_room;
+	/* The reason why the latest failed write failed; "": no write has failed. */
+	char why[160];
+	/* The change of the log that was last found and reported. */
 	enum audit_tampering tampering;
-	/* The security log has no room, and audit.unconfirmed was written. */
+	/* The security log has no room, and an event audit.unconfirmed has said so. */
 	bool unconfirmed;
 	struct loop_watch *sync_timer, *room_timer;
 };
 
-/* Opens the log. ERR_CONFLICT: the log is closed, since a command has begun to destroy the session.
- * That command may have been killed meanwhile. Lines that are written after the close would be in
- * no archive. */
+/* Opens the audit log. ERR_CONFLICT: the log is closed, since a command has begun to destroy the
+ * session; that command may have been killed meanwhile. A line that is written to a closed log
+ * would be in no archive. */
 static int open_audit_log(const struct workspace *ws, struct audit *log, struct error *err)
 {
 	if (audit_open(ws, log, err) < 0)
@@ -106,8 +110,8 @@ static void sync_later(struct live *live)
 }
 
 /* Returns the event of an item of `waiting`:
- * {"severity","subsystem","event","data","at","sync","part"}. An item also has `aside` if the event
- * is in the security log already. The event borrows from the item. */
+ * {"severity","subsystem","event","data","at","sync","part"}. If the event is already in the
+ * security log, the item also has `aside`. The event is valid as long as the item. */
 static struct audit_event item_event(const json_t *item)
 {
 	return (struct audit_event){
@@ -143,8 +147,8 @@ static json_t *item_json(enum audit_severity severity, const char *subsystem, co
 			 sync, "part", AUDIT_PART_HOST);
 }
 
-/* Writes an audit.gap with the number of events that were not written, and sets *lost to 0. Does
- * nothing if *lost is 0. */
+/* If *lost is not 0, writes an audit.gap with this number of events that were not written, and sets
+ * *lost to 0. */
 static int tell_gap(struct live *live, uint64_t *lost, const char *why, struct error *err)
 {
 	json_auto_t *item = NULL;
@@ -170,8 +174,8 @@ static void tell_lost_heads(struct live *live)
 		log_limited(&live->log, "audit: %s", why.msg);
 }
 
-/* Writes audit.unconfirmed when the security log begins to have no room for digests. Writes it
- * again, with the number of lost digests, when the security log has room again. `before` is the
+/* Writes audit.unconfirmed when the security log begins to lack room for digests. When it has room
+ * again, writes audit.unconfirmed once more, with the number of lost digests. `before` is the
  * number of lost digests before the last lines were written. */
 static void look_at_lost_heads(struct live *live, uint64_t before)
 {
@@ -203,8 +207,8 @@ static int write_waiting(struct live *live, struct error *err)
 
 /* --- what the log cannot have ---------------------------------------------------------------- */
 
-/* Writes an event to the security log, if the event is an alarm (AUDIT_CRITICAL). An alarm does not
- * wait for room in the audit log: the security log may be on another disk. `item` is one of the
+/* If the event is an alarm (AUDIT_CRITICAL), writes it to the security log. An alarm does not wait
+ * for room in the audit log, since the security log may be on another disk. `item` is one of the
  * items of `waiting`. */
 static void note_alarm(struct live *live, json_t *item)
 {
@@ -239,7 +243,7 @@ static uint64_t unwritten_events(const struct live_audit *audit)
 	return count;
 }
 
-/* Writes to the security log how many events were never written to the audit log. */
+/* Writes to the security log the number of events that were never written to the audit log. */
 static void note_unwritten(struct live *live)
 {
 	uint64_t count = unwritten_events(live->audit);
@@ -269,9 +273,9 @@ static bool is_taken_away(const struct live_audit *audit)
 	return audit->tampering == AUDIT_REMOVED || audit->tampering == AUDIT_REPLACED;
 }
 
-/* Puts the log back at its path. Reports its success, and its failure if first_try is true. After a
- * failure lines still go to the open file, and their digests to the security log, so `verify` finds
- * that the lines are missing. */
+/* Puts a removed log back at its path. Reports its success, and also a failure if first_try is
+ * true. After a failure lines are still written to the open file, and their digests to the security
+ * log. So `verify` finds that the lines are missing. */
 static void put_log_back(struct live *live, bool first_try)
 {
 	struct live_audit *audit = live->audit;
@@ -291,7 +295,7 @@ static void put_log_back(struct live *live, bool first_try)
 	live_remark(live, text);
 }
 
-/* Adds an event about a change of the log, which is written after the events that wait. */
+/* Adds an event about a change of the log. It is written after the events that wait. */
 static void put_changed(struct live *live, enum audit_tampering how)
 {
 	json_t *item = item_json(AUDIT_CRITICAL, "audit", "audit.changed",
@@ -301,7 +305,7 @@ static void put_changed(struct live *live, enum audit_tampering how)
 		live->audit->lost++;
 }
 
-/* Checks whether the log was changed. Reports each kind of change once. */
+/* Checks whether the log was changed by another process. Reports each kind of change once. */
 static void look_at_log(struct live *live)
 {
 	struct live_audit *audit = live->audit;
@@ -317,8 +321,8 @@ static void look_at_log(struct live *live)
 		put_log_back(live, true);
 }
 
-/* Reports a change of the security log that was found when lines were written to it. Returns
- * whether there was one. */
+/* If a change of the security log was found when lines were written to it, reports this change and
+ * returns true. Otherwise returns false. */
 static bool take_security_tampering(struct live *live)
 {
 	enum audit_tampering found = live->audit->log.security_tampering;
@@ -363,7 +367,8 @@ static void flush_waiting(struct live *live)
 			return;
 		}
 	} while (take_security_tampering(live));
-	/* If another process changes the size of the log once more, this is reported again. */
+	/* If another process changes the size of the log later, this is reported as a new
+	 * change. */
 	if (!is_taken_away(live->audit))
 		live->audit->tampering = AUDIT_UNTOUCHED;
 	if (!live->audit->without_room)
@@ -379,8 +384,9 @@ static void on_audit_room_timer(struct loop *loop, void *data)
 	flush_waiting(data);
 }
 
-/* Returns whether there is a place for the event among the waiting ones. Events that a guest can
- * cause have only a share of the places, so they cannot take those of other events. */
+/* Returns whether the event may wait with the other waiting events, whose number is limited. Events
+ * that a guest can cause may use only a share of this number, so they cannot keep out other
+ * events. */
 static bool may_wait(const struct live_audit *audit, const json_t *item)
 {
 	json_int_t part = json_integer_value(json_object_get(item, "part"));
@@ -401,7 +407,7 @@ static void put_waiting(struct live *live, json_t *item)
 
 	if (!item || !may_wait(audit, item) || json_array_append(audit->waiting, item) < 0)
 		audit->lost++;
-	/* While the disk has no room, only the timer tries to write, not each new event. */
+	/* While the disk has no room, only the timer tries to write, and a new event does not. */
 	if (!audit->without_room)
 		flush_waiting(live);
 	else if (item)
@@ -422,8 +428,8 @@ void live_audit_look(struct live *live)
 	if (audit->without_room)
 		return;
 	flush_waiting(live);
-	/* If no digest was lost here, perhaps nothing was written. This does not show that the
-	 * security log has room again. */
+	/* If no more digests were lost here, perhaps nothing was written. So this does not show
+	 * that the security log has room again. */
 	if (audit->log.heads_lost > lost_heads)
 		look_at_lost_heads(live, lost_heads);
 }
@@ -476,15 +482,15 @@ static void on_sync_timer(struct loop *loop, void *data)
 
 	(void)loop;
 	live->audit->sync_timer = NULL;
-	/* A part that has no more room is reported at the end, since repeated lines about it would
-	 * fill the file. */
+	/* A part that has used up its room is reported only at the end, since repeated lines about
+	 * it would fill the file. */
 	tell_suppressed_events(live, false);
 	if (audit_sync(&live->audit->log, &err) < 0)
 		log_limited(&live->log, "audit: %s", err.msg);
 }
 
-/* Returns whether the part has used up its share of the file, so that a line with this data does
- * not fit. Writes audit.full when this happens for the first time. */
+/* Returns whether the part has used up its share of the file, so that a line with `data` does not
+ * fit. The first time, also writes audit.full. */
 static bool has_used_up(struct live *live, enum audit_part part, const json_t *data)
 {
 	struct live_audit *audit = live->audit;

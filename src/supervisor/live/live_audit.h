@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The audit log of a live session, and the watches that report to it. All functions do nothing if
- * the workspace is not a session. A disk without room never harms the VM: events wait in memory
- * until the disk has room. If too many events wait, further events are only counted, in an event
- * `audit.gap`. The workspace gets an event that says that events of the log wait or were only
- * counted. A CRITICAL event that waits is written to the security log at once. If the log is
- * removed from outside, it is put back.
+ * the workspace is not a session. If the disk has no room, the VM goes on: events wait in memory
+ * until the disk has room. If too many events wait, further events are only counted, and an event
+ * `audit.gap` has their number. An event of the workspace says that events of the log wait or were
+ * only counted. A CRITICAL event that waits is written to the security log at once. If another
+ * process removes the log, the log is put back.
  *
- *   live_audit.c    writes the events, keeps those that wait, counts gaps, limits a guest's rate
- *   live_observe.c  makes events of what happens, and checks from time to time what nobody reports
+ *   live_audit.c    writes the events, keeps the waiting ones, counts gaps, limits a guest's rate
+ *   live_observe.c  makes the events, and checks from time to time for changes without a report
  */
 #ifndef SUPERVISOR_LIVE_AUDIT_H
 #define SUPERVISOR_LIVE_AUDIT_H
@@ -16,47 +16,50 @@
 #include "store/audit.h"
 #include "supervisor/live/live.h"
 
-/* Opens the log. If this fails, the session must not start. */
+/* Opens the audit log. If this fails, the session must not start. */
 int live_audit_begin(struct live *live, struct error *err);
-/* Closes the files. Events that still wait are lost, and the security log has their number. */
+/* Closes the files of the log. Events that still wait are lost, and the security log has their
+ * number. */
 void live_audit_free(struct live *live);
 
-/* Returns the log; NULL if there is none. Once the broker runs, only the broker writes to the
+/* Returns the audit log; NULL if there is none. When the broker runs, only the broker writes to the
  * security log. */
 struct audit *live_audit_log(const struct live *live);
 
-/* Checks whether the log and the security log are still at their paths. Called from time to time,
- * so that their removal is noticed even if no event is written. */
+/* Checks whether the audit log and the security log are still at their paths. Called from time to
+ * time, so that their removal is noticed even if no event is written. */
 void live_audit_look(struct live *live);
 
-/* Writes an event. Takes over data (NULL: none). An event of AUDIT_INFO is on the disk within
- * LIMIT_AUDIT_SYNC_MS, any other event at once. */
+/* Writes an event to the audit log. Takes over `data`, which may be NULL. An event of AUDIT_INFO is
+ * on the disk within LIMIT_AUDIT_SYNC_MS, any other event at once. */
 void live_audit(struct live *live, enum audit_severity severity, const char *subsystem,
 		const char *event, json_t *data);
-/* Writes an event of AUDIT_INFO about a step of a session's life. The event is on the disk at
+/* Writes an event of AUDIT_INFO about a step in a session's life. The event is on the disk at
  * once. */
 void live_audit_step(struct live *live, const char *subsystem, const char *event, json_t *data);
-/* Writes an event that the guest told, and marks its data with "origin":"guest". Above
- * LIMIT_AUDIT_GUEST_LINES a second, and above half of LIMIT_AUDIT_BYTES in the log, such events are
- * only counted. */
+/* Writes an event that the guest has reported, and marks its data with "origin":"guest". Such
+ * events are only counted if more than LIMIT_AUDIT_GUEST_LINES come in a second, or if they fill
+ * more than half of LIMIT_AUDIT_BYTES in the log. */
 void live_audit_guest(struct live *live, enum audit_severity severity, const char *subsystem,
 		      const char *event, json_t *data);
-/* Writes an event about a connection of the guest, which the host saw. Above LIMIT_AUDIT_NET_LINES
- * a second, and above a quarter of LIMIT_AUDIT_BYTES in the log, such events are only counted. */
+/* Writes an event about a connection of the guest, which the host has seen. Such events are only
+ * counted if more than LIMIT_AUDIT_NET_LINES come in a second, or if they fill more than a quarter
+ * of LIMIT_AUDIT_BYTES in the log. */
 void live_audit_network(struct live *live, enum audit_severity severity, const char *event,
 			json_t *data);
 
 /* --- live_observe.c -------------------------------------------------------------------------- */
 
 /* Begins the watches of a session, for example of the VMM and of the base. Called when the VMM
- * runs. An event names the watches that are not possible on this host. */
+ * runs. An event in the log names the watches that are not possible on this host. */
 void live_observe_begin(struct live *live, const struct config *config);
 void live_observe_free(struct live *live);
-struct watch_base *live_observe_base(struct live *live); /* NULL: nothing is watched */
-/* NULL: nothing is watched, or opens cannot be watched. */
+/* Returns the watch of the base; NULL: the base is not watched. */
+struct watch_base *live_observe_base(struct live *live);
+/* Returns the watch of opened files; NULL: opened files are not watched. */
 struct watch_opens *live_observe_opens(const struct live *live);
-/* Functions that are called before and after the devices of `count` shares are added. The VMM gets
- * new sockets for these devices, and they are expected. */
+/* Functions that are called before and after the devices of `count` shares are added. The VMM opens
+ * new sockets for these devices. These sockets are expected, and are not reported. */
 void live_observe_plugging(struct live *live, size_t count);
 void live_observe_plugged(struct live *live);
 
@@ -67,14 +70,14 @@ void live_observe_lost(struct live *live, bool broken, const char *why);
 void live_observe_connection(struct live *live, const char *line);
 void live_observe_companion(struct live *live, const char *text);
 /* Notes that the guest was killed, and that the reports that it had not sent yet are lost. `why` is
- * the reason, for a person. */
+ * the reason for the kill, as a text for a person. */
 void live_observe_untold(struct live *live, const char *why);
 void live_observe_end(struct live *live, enum vm_end end, enum state state, const char *detail);
-/* Notes that the guest can see a directory of the host: a share of the config, or one that was
+/* Notes that the guest can now see a directory of the host: a share of the config, or one that was
  * added while the guest runs. */
 void live_observe_share(struct live *live, const json_t *share);
-/* Notes that the guest cannot see any directory of the host any more that live_observe_share() has
- * noted. */
+/* Notes that the guest cannot see any more the directories of the host that live_observe_share()
+ * has noted. */
 void live_observe_unshared(struct live *live, const char *why);
 
 #endif

@@ -22,7 +22,7 @@ static void on_balloon_answer(void *data, int64_t actual_mib, const struct error
 			 "balloon: it was set; how much memory the guest has is not known");
 	else if (!why)
 		log_line(&live->log, "balloon: the guest has %lld MiB", (long long)actual_mib);
-	/* If control.sock is closed, the client does not exist any more. */
+	/* If control.sock is closed, the client has lost its connection already. */
 	if (live->requests)
 		control_sock_answer(client, answer);
 }

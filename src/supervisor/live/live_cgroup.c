@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The cgroup of a running workspace: its limits, and its entry in runtime.json. After a crash the
- * next command finds the cgroup by this entry, kills the processes in it, and removes it. */
+/* The cgroup of a running workspace: its limits, and its entry in runtime.json. After a crash of
+ * the live supervisor, the next command finds the cgroup by this entry, kills the processes in it,
+ * and removes it. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +11,7 @@
 #include "supervisor/live/live.h"
 
 /* Returns the memory limit of the cgroup, in bytes. While QEMU starts, a root file system in memory
- * exists three times: joined with our initrd, in the cell, and in QEMU. */
+ * exists three times: joined with the initrd of microagent, in the cell, and in QEMU. */
 static uint64_t memory_of(const struct config *config)
 {
 	uint64_t mib = (uint64_t)config->memory_mib + limit_get(LIMIT_CGROUP_OVERHEAD_MIB);
@@ -23,8 +24,8 @@ static uint64_t memory_of(const struct config *config)
 }
 
 /* Writes cgroupUnlimited to runtime.json: the names of the controllers whose limits could not be
- * set, although the request names a group. Writes nothing if the request names no group, since no
- * limits were asked for then. */
+ * set, although the request names a group. Writes nothing if the request names no group, since it
+ * then asks for no limits. */
 static int put_unlimited(struct live *live, const struct config *config, struct error *err)
 {
 	json_auto_t *unlimited = json_array();
@@ -44,8 +45,8 @@ int live_cgroup_begin(struct live *live, const struct config *config, struct err
 		return -1;
 	if (!live->cgroup.path)
 		return 0;
-	/* If the guard was killed, this process has another parent, and the pid of the guard may
-	 * belong to another process. */
+	/* The guard is moved into the cgroup only if it is still the parent. If the guard was
+	 * killed, another process may have its pid. */
 	if (getppid() == live->guard && cgroup_take(&live->cgroup, live->guard, err) < 0)
 		return -1;
 	if (json_put_string(live->runtime, "cgroup", live->cgroup.path, err) < 0 ||

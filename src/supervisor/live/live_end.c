@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends the VM of a live supervisor. Each part that wants the VM to end calls live_end(). If several
- * parts want this, intent_after() decides which reason counts. live_over() is called when
- * everything is over: the VM has ended, or does not end although it was killed, or never began.
- * Only live_over() decides, records and reports the outcome.
+ * Ends the VM of a live supervisor. Each part that wants to end the VM calls live_end(). If several
+ * parts want this, intent_after() decides which reason counts. live_over() is called when the VM
+ * has ended, when it has not ended although it was killed, or when it never began. Only live_over()
+ * decides, records and reports the outcome.
  *
- * A guest reports what happens in it with a delay of up to 120 ms (guest/trace/tracer.c). But often
- * an audit log is read for the last things that a command did. So before the VM of a session is
- * killed, its guest may send the reports that are left. The time for this is bounded. If the
- * reports do not come, the log says so.
+ * A guest reports what happens in it with a delay of up to 120 ms (guest/trace/tracer.c). But
+ * people often read an audit log to find the last actions of a command. So before the VM of a
+ * session is killed, its guest may send the reports that are left. The time for this is limited. If
+ * the reports do not come, the log says so.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #include "supervisor/live/live_audit.h"
 #include "supervisor/live/readiness.h"
 
-/* Ends this process, since the VM was killed and has not ended in time: the VMM or a companion is
+/* Ends this process. The VM was killed and has not ended in time, so the VMM or a companion is
  * stuck. Both end with this process. */
 static void on_kill_timer(struct loop *loop, void *data)
 {
@@ -112,12 +112,13 @@ static void on_halt_timer(struct loop *loop, void *data)
 	kill_vm(live);
 }
 
-/* Asks the agent to switch the machine off. If the agent is not ready, presses the power button. */
+/* Asks the agent to switch the machine off. If the agent is not ready, presses the machine's power
+ * button. */
 static void ask_guest_to_power_off(struct live *live)
 {
 	struct error err;
 
-	/* This machine stays paused until its quota is raised, so its guest cannot switch itself
+	/* A machine that is paused at its quota stays paused, so its guest cannot switch itself
 	 * off. */
 	if (live->pause.why == PAUSE_AT_QUOTA) {
 		live_cannot_power_off(live);
@@ -127,8 +128,8 @@ static void ask_guest_to_power_off(struct live *live)
 	if (control_stream_is_ready(live->control)) {
 		control_stream_power_off(live->control);
 	} else if (live->backend->power_button && live->backend->power_button(live->vm, &err) < 0) {
-		/* The guest will not notice the button, so a wait is useless. An example is a
-		 * quarantined machine of Firecracker on arm64. */
+		/* The power button cannot be pressed, so a wait for the guest is useless. This is
+		 * so for a quarantined machine of Firecracker on arm64. */
 		log_line(&live->log, "power button: %s", err.msg);
 		live->outcome.forced_why = "the guest could not be asked to switch itself off";
 		kill_vm(live);
@@ -152,9 +153,10 @@ void live_end(struct live *live, enum intent intent, const struct error *cause)
 	live->outcome.intent = now;
 	if ((now == INTENT_HALT || now == INTENT_STOP) && live->state != STATE_STOPPING)
 		live_record(live, STATE_STOPPING, NULL);
-	/* A machine that is saved while it ends could not be started from the save. */
+	/* A machine that is saved while it ends could not be started from the save, so the save
+	 * fails. */
 	live_save_cut(live, "ended");
-	/* If a workload is done and its caller has gone, the outcome stays as it is. But the VM is
+	/* If a workload is done and its caller has gone, the outcome does not change. But the VM is
 	 * killed, since no process waits for a clean end any more. The VM is also killed after a
 	 * workload whose workspace is removed. */
 	if (intent_is_forced(intent) || (now == INTENT_DONE && live->ticket.remove)) {
@@ -167,7 +169,7 @@ void live_end(struct live *live, enum intent intent, const struct error *cause)
 
 void live_done(struct live *live)
 {
-	/* If the machine is ending already, the result has come during the power-off. */
+	/* If the machine is already ending, the result has come during the power-off. */
 	if (!is_ending(live))
 		live_end(live, INTENT_DONE, NULL);
 }
@@ -177,7 +179,7 @@ void live_fail(struct live *live, enum error_code code, const char *text)
 	live_fail_for(live, code, REASON_NONE, text);
 }
 
-/* The text for a serial console that has only shown lines which come at every start. */
+/* The text for a machine whose serial console has only shown lines that come at every start. */
 #define UNTELLING "the guest's serial console does not say why"
 
 void live_fail_for(struct live *live, enum error_code code, enum error_reason reason,
@@ -202,9 +204,9 @@ void live_fail_for(struct live *live, enum error_code code, enum error_reason re
 	live_end(live, INTENT_FAILED, &cause);
 }
 
-/* --- what the end meant ---------------------------------------------------------------------- */
+/* --- the outcome ----------------------------------------------------------------------------- */
 
-/* Removes the workspace under the command lock, so that no command prepares the directory anew at
+/* Removes the workspace under the command lock, so that no command can make the directory again at
  * the same time. */
 static int remove_own_workspace(struct live *live, struct error *err)
 {
@@ -228,20 +230,20 @@ static int serve_remove(void *data, const struct broker_message *in, struct brok
 	struct live *live = data;
 
 	(void)in, (void)out;
-	/* The session may have got its end after the broker was forked, so the broker reads the end
-	 * from the record. */
+	/* The end of the session may have been set after the broker was forked, so the broker reads
+	 * it from the record. */
 	if (!live->ticket.remove &&
 	    (term_read(&live->ws, &live->term.term, err) < 0 || !term_is_over(&live->term.term)))
 		return error_set(
 			err, ERR_DENIED,
 			"the broker refuses to remove the workspace, because the workspace is to be kept after the machine's end");
-	/* The broker does not believe the supervisor that the machine has ended: it ends all
-	 * processes of the machine itself. */
+	/* The broker does not believe the supervisor that the machine has ended. So the broker
+	 * itself ends all processes of the machine. */
 	if (live->backend->end_all(live->vm, err) < 0)
 		return error_prefix(err, "the workspace is not removed");
-	/* No command can find the supervisor any more once its workspace is removed, so the broker
-	 * makes it end. The supervisor gets time for this, since it must still report the end of
-	 * the machine. Its deadline holds even if the workspace takes long to remove. */
+	/* When its workspace is removed, no command can find the supervisor any more, so the broker
+	 * makes it end. The supervisor gets some time, since it must still report the end of the
+	 * machine. Its deadline holds even if the removal of the workspace takes long. */
 	broker_end_asker(limit_deadline(LIMIT_KILL_MS));
 	broker_take_no_more();
 	return remove_own_workspace(live, err);
@@ -261,7 +263,8 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	if (live->over)
 		return;
 	state = outcome_state(&live->outcome, end, vm_detail, detail, sizeof(detail), &failure);
-	/* For a VM that broke, the serial log's last lines are added to the text. */
+	/* If the VM has failed by itself, the last lines of the serial log are added to the
+	 * text. */
 	if (failure.code != ERR_NONE && live->outcome.intent != INTENT_FAILED) {
 		size_t used = strlen(failure.msg);
 
@@ -281,16 +284,16 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 		if (failure.msg[used])
 			snprintf(detail, sizeof(detail), "%s", failure.msg);
 	}
-	/* In the other cases the root file system is removed with the workspace, was only given to
-	 * this machine to be read or written, or is in memory. */
+	/* In the other cases the root file system is not kept as this machine's own: it is removed
+	 * with the workspace, was only read or written for a command, or is in memory. */
 	keeps_root = !live->ticket.remove && !live->term.over && !live->ticket.reader &&
 		     !live->ticket.writer && !live->ram_root;
-	/* A command that failed says nothing about the disk. After any other failure the VMM is not
+	/* A workload that failed does not affect the disk. After any other failure the VMM is not
 	 * believed when it says that the guest has switched itself off. */
 	live->at_rest = end == VM_END_POWERED_OFF &&
 			(state != STATE_FAILED || live->outcome.has_result) && keeps_root;
 	live->over = true;
-	/* Each client that still waits gets an answer, since it may hold the command lock. */
+	/* Each client that still waits gets an answer now, since it may hold the command lock. */
 	live_quarantine_over(live);
 	live_share_cut(live, "ended");
 	live_network_cut(live, "ended");
@@ -316,7 +319,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	live_record(live, state, detail);
 	if (!live_record_pending(live))
 		log_line(&live->log, "the last events were lost: the disk was full");
-	/* A quarantined workspace is kept, even if it was to be removed after its run. */
+	/* A quarantined workspace is kept, even if it should have been removed after its run. */
 	if ((live->ticket.remove || live->term.over) && !live->outcome.quarantined) {
 		if (broker_is_asked() ? broker_ask(&live_remove_duty, &nothing, NULL, &err) < 0
 				      : remove_own_workspace(live, &err) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Handles the messages between the live supervisor and its guest over the control stream. */
+/* Handles the messages between the live supervisor and its guest on the control stream. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,8 +35,8 @@ static void on_guest_hello(void *data, const struct control_hello *hello)
 	json_object_set(live->runtime, "guest", guest);
 }
 
-/* Ends the VM because its workload has exceeded its timeout. The guest itself ends the workload at
- * the timeout, so this timer is only for a guest that does not. */
+/* Ends the VM, since its workload has exceeded its timeout. The guest itself must end the workload
+ * at the timeout, so this timer is only for a guest that does not. */
 static void on_workload_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -77,8 +77,8 @@ static void on_guest_ready(void *data)
 	json_object_set_new(live->runtime, "readyAt", json_string(now));
 	live_runtime_write(live);
 	control_stream_push_time(live->control);
-	/* A halt or a stop came while the guest was booting. Now the guest can be asked to switch
-	 * itself off. */
+	/* A halt or a stop came while the guest was booting. The guest can be asked only now to
+	 * switch itself off. */
 	if (live->outcome.intent != INTENT_NONE) {
 		control_stream_power_off(live->control);
 		return;
@@ -88,7 +88,7 @@ static void on_guest_ready(void *data)
 		return;
 	}
 	/* The boot is written to the audit log before any caller learns that the machine runs. So
-	 * the log has the later actions of a caller after the boot. */
+	 * in the log the later actions of a caller follow the boot. */
 	live_observe_ready(live);
 	live_record(live, STATE_RUNNING,
 		    json_text(json_object_get(live->runtime, "network"), "detail", NULL));
@@ -179,10 +179,10 @@ static void on_guest_lost_timer(struct loop *loop, void *data)
 }
 
 /*
- * Handles the end of the control stream. A breach of the protocol ends the VM at once. Without a
- * breach the stream also ends at every power-off and panic, which the VMM reports soon after. So
- * the VM is ended only if it still runs after LIMIT_AGENT_LOST_MS, and only if it was not ready yet
- * or has a workload, whose result can then never come.
+ * Handles the end of the control stream. A breach of the protocol ends the VM at once. The stream
+ * also ends at every power-off and panic, which the VMM reports soon after. So if there was no
+ * breach, the VM is ended only if two things are true. It still runs after LIMIT_AGENT_LOST_MS. And
+ * its guest was not ready yet, or has a workload, whose result cannot come any more.
  */
 static void on_control_over(void *data, bool broken, const char *why)
 {
@@ -207,13 +207,14 @@ static void on_control_over(void *data, bool broken, const char *why)
 		log_line(&live->log, "%s", err.msg);
 }
 
-/* Asks the guest of a session for reports about commands (audit) and about all else that its tracer
- * sees (telemetry). The tracing can be switched off by a limit of 0, so that its cost can be
- * measured. The guest of a template is also asked to trace: its tracer reports nothing, but runs
+/* Asks the guest of a session for reports about commands (audit) and about all other events that
+ * its tracer sees (telemetry). A limit of 0 switches the tracing off, so that its cost can be
+ * measured. The guest of a template is also asked to trace. Its tracer reports nothing, but runs
  * already when a session is restored from the template. Otherwise the session would have to start a
- * tracer before it is ready. A sandbox has no tracer. If the kernel of a sandbox traces, it asks
- * for the capabilities of each file to which a path leads (audit_copy_fcaps(), kernel/auditsc.c).
- * These files are on the host, and to look for a file then takes twice as long. */
+ * tracer before it is ready. A sandbox has no tracer. If the kernel of a sandbox traced, it would
+ * ask for the capabilities of each file to which a path leads (audit_copy_fcaps(),
+ * kernel/auditsc.c). These files are on the host, so each look-up of a file would take twice as
+ * long. */
 static int ask_for_reports(const struct live *live, json_t *config, struct error *err)
 {
 	bool traced = limit_get(LIMIT_TELEMETRY_RECORDS) > 0;
@@ -235,15 +236,15 @@ static int tell_origin(struct live *live, json_t *message, struct error *err)
 	case VM_TEMPLATE:
 		return control_put_template(message, err);
 	case VM_RESTORED:
-		/* If the network card was saved with the guest, the guest already knows all about
-		 * it. Otherwise the card is plugged in when the guest runs again. */
+		/* If the network card was saved with the guest, the guest already knows its
+		 * network. Otherwise the card is plugged in when the guest runs again. */
 		if (network && live->ticket.card_mac)
 			json_object_del(message, "network");
 		else if (network && json_put(network, "plugged", json_true(), err) < 0)
 			return -1;
 		if (control_put_renew(message, err) < 0)
 			return -1;
-		/* The hello of a restored guest has the boot id of its template, so the new boot id
+		/* The hello of a restored guest has the boot id of its template. So the new boot id
 		 * is kept here. */
 		snprintf(live->boot_id, sizeof(live->boot_id), "%s",
 			 json_text(json_object_get(message, "renew"), "bootId", ""));
@@ -275,8 +276,8 @@ int live_control_begin(struct live *live, int given_fd, const struct config *con
 	if (!message || json_put(message, "disks", json_deep_copy(live->ticket.disks), err) < 0 ||
 	    ask_for_reports(live, message, err) < 0)
 		return -1;
-	/* guestPort 0: the guest listens, as for a published port, but each connection says first
-	 * for which port it is. */
+	/* With guestPort 0 the guest listens for the loopback, as for a published port. Each
+	 * connection first says for which port it is. */
 	publishes = json_object_get(message, "publishes");
 	if (ticket_has(&live->ticket, LIVE_LOOPBACK) &&
 	    json_array_append_new(publishes, json_pack("{s:i}", "guestPort", 0)) < 0)
@@ -284,8 +285,8 @@ int live_control_begin(struct live *live, int given_fd, const struct config *con
 	if (live->ticket.links &&
 	    json_put(message, "network", json_deep_copy(live->ticket.links), err) < 0)
 		return -1;
-	/* With such a backend the guest gets its address by DHCP. With other backends the config
-	 * has the address. */
+	/* The guest of such a backend gets its address by DHCP. The guests of other backends get it
+	 * in the config. */
 	if (live->backend->nat_by_dhcp && config->network_mode == NETWORK_NAT &&
 	    json_put(message, "network", json_pack("{s:b}", "dhcp", 1), err) < 0)
 		return -1;

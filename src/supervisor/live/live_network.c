@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes the network of a running machine. A change allows a name or prefix for egress, or does
- * not allow it any more, or it publishes a port, or unpublishes it. Each change edits
- * config.network, and the contract checks the result as it checks the config.network of a request.
- * workspace.json has the change from then on, so that the next start has it too. A change that
- * opens something is recorded before the client gets its answer, and is taken back if it cannot be
- * recorded. A change that shuts something stays in any case.
+ * Changes the network of a running machine. A change allows a name or prefix for egress, forbids it
+ * again, publishes a port, or unpublishes it. Each change edits config.network, and the contract
+ * checks the result like the config.network of a request. The change is written to workspace.json,
+ * so that the next start has it too. A change that opens something is recorded before the client
+ * gets its answer. If it cannot be recorded, it is taken back. A change that shuts something is
+ * never taken back.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,15 +23,16 @@
 #include "supervisor/refusals.h"
 
 /* A kind of change of config.network, and the function that applies the change to the machine
- * (channel/network_edit.h). before and after are the canonical forms of config.network. */
+ * (channel/network_edit.h). `before` and `after` are the canonical forms of config.network before
+ * and after the change. */
 struct network_change {
 	const char *name;
 	int (*apply)(struct live *live, const json_t *before, const json_t *after,
 		     struct control_client *client, struct error *err);
-	/* Takes back what apply has done, if the change cannot be recorded or has failed in the
-	 * guest. NULL: the change is not taken back. */
+	/* Undoes apply(), if the change cannot be recorded or has failed in the guest. NULL: the
+	 * change is not taken back. */
 	void (*undo)(struct live *live, const json_t *before, const json_t *after);
-	/* The change is complete only when the guest has confirmed it: live_published(). */
+	/* The change is complete only when the guest has confirmed it (live_published()). */
 	bool waits;
 };
 
@@ -50,7 +51,7 @@ static bool list_has_item(const json_t *list, const json_t *item)
 	return false;
 }
 
-/* Calls `fn` for each item of the list `of` that the list `without` does not have. Both lists may
+/* Calls `fn` for each item that is in the list `of` and not in the list `without`. Both lists may
  * be NULL. */
 static int each_more(struct live *live, const json_t *of, const json_t *without,
 		     network_item_fn *fn, struct error *err)
@@ -66,8 +67,8 @@ static int each_more(struct live *live, const json_t *of, const json_t *without,
 	return 0;
 }
 
-/* Records a change: as an event of the workspace, or for a session as a line of the audit log.
- * Takes over data. */
+/* Records a change. For a session the record is a line of the audit log, otherwise an event of the
+ * workspace. Takes over `data`. */
 static void tell_change(struct live *live, const char *event, json_t *data, const char *text)
 {
 	if (live->audit)
@@ -77,7 +78,7 @@ static void tell_change(struct live *live, const char *event, json_t *data, cons
 	live_audit_step(live, "network", event, data);
 }
 
-/* --- what egress opens by name -------------------------------------------------------------------- */
+/* --- egress ---------------------------------------------------------------------------------- */
 
 static const char *const egress_lists[] = {"names", "prefixes"};
 
@@ -269,8 +270,8 @@ static void answer_change(struct live *live, const struct error *why)
 		control_sock_answer(client, answer);
 }
 
-/* Finishes a change that was applied. Records and reports it, and answers the client. If the change
- * cannot be recorded, takes it back if it can be undone. */
+/* Finishes a change that was applied: records and reports it, and answers the client. If the change
+ * cannot be recorded, takes it back if possible. */
 static void finish_change(struct live *live)
 {
 	const struct network_change *of = live->change.of;
@@ -316,8 +317,8 @@ void live_published(struct live *live, const char *said)
 	fail_change(live, &why);
 }
 
-/* Fails a change because the guest has not answered in time: an agent that does not know the
- * message ignores it. */
+/* Ends a change with a failure, since the guest has not answered in time. An agent that does not
+ * know the message ignores it. */
 static void on_publish_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -378,8 +379,8 @@ static int begin_change(struct live *live, const struct network_change *of, cons
 	if (!after || json_put(config, "network", json_incref(after), err) < 0 ||
 	    config_from_record(config, &changed, err) < 0)
 		return -1;
-	/* If no machine of the backend can have the changed config, the change is refused, as a
-	 * request with this config is. */
+	/* If no machine of the backend can have the changed config, the change is refused, like a
+	 * request with this config. */
 	status = refusals_check(live->backend->name, live->backend->refusals, &changed, err);
 	config_free(&changed);
 	if (status < 0 || of->apply(live, before, after, client, err) < 0)

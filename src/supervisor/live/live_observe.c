@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes events of the audit log from what happens to a session. An event that the host itself sees
- * is written as it is. An event that the guest reports is marked as the guest's word
- * ("origin":"guest"). A kind of event that cannot be seen on this host is named once, in
- * `audit.coverage`: then the absence of such events from the log proves nothing.
+ * Makes events of the audit log from what happens in a session. An event that the host itself sees
+ * has no mark. An event that the guest reports is marked as the guest's word ("origin":"guest"). If
+ * a kind of event cannot be seen on this host, one event `audit.coverage` names this kind. If the
+ * log then has no such events, this proves nothing.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,18 +22,19 @@
 #include "supervisor/live/watch_pressure.h"
 #include "supervisor/live/watch_vmm.h"
 
-/* The number of sockets that QEMU has for a virtio-fs device. One is the connection to virtiofsd.
- * The other two are both ends of the way back; virtiofsd gets one of them later. */
+/* The number of sockets that QEMU opens for a virtio-fs device. One is the connection to virtiofsd.
+ * The other two are a pair for messages from virtiofsd; virtiofsd gets one of them later. */
 #define PLUG_SOCKETS 3
 
 struct live_observe {
 	struct watch_opens *opens;
 	struct watch_pressure *pressure;
 	struct watch_base base;
-	struct watch_vmm vmm; /* the watch of the VMM, with pid 0 while it is off */
+	struct watch_vmm vmm; /* the watch of the VMM; its pid is 0 while there is no watch */
 	struct telemetry_log telemetry;
 	struct loop_watch *look_timer, *digest_timer;
-	json_t *observed, *unobserved; /* for audit.coverage; NULL after it was written */
+	json_t *observed, *unobserved; /* the kinds of events for audit.coverage; NULL after it was
+				        * written */
 	json_t *shares;		       /* the shares that the guest has */
 };
 
@@ -180,8 +181,8 @@ void live_observe_begin(struct live *live, const struct config *config)
 	begin_watches(live, config);
 }
 
-/* Looks at the VMM before the devices are added, so that a socket which exists already is not taken
- * for a socket of the devices. */
+/* Looks at the VMM's sockets before the devices are added, so that an existing socket does not
+ * count as a socket of the devices. */
 void live_observe_plugging(struct live *live, size_t count)
 {
 	if (!live->observe)
@@ -201,8 +202,8 @@ void live_observe_plugged(struct live *live)
 /* --- what happens ---------------------------------------------------------------------------- */
 
 /* Notes for audit.coverage whether the VMM's children and sockets can be watched. A VMM with its
- * own vsock device opens a socket for each connection to the guest, so its sockets are not
- * watched. */
+ * own vsock device opens a socket for each connection to the guest, so the sockets of such a VMM
+ * are not watched. */
 static void can_see_vmm(struct live *live, bool watched, struct error *why)
 {
 	if (live->backend->in_process) {
@@ -308,8 +309,8 @@ int live_observe_said(struct live *live, enum control_type type, const json_t *m
 {
 	json_t *facts;
 
-	/* If the workspace is no session, the records are dropped. But a message that is malformed
-	 * is a breach of the protocol in any case. */
+	/* If the workspace is not a session, the records are dropped. But a malformed message is a
+	 * breach of the protocol in any case. */
 	if (type == CONTROL_TELEMETRY)
 		return live->observe ? take_telemetry(live, message, err)
 				     : telemetry_check(message, err);
@@ -356,7 +357,7 @@ void live_observe_share(struct live *live, const json_t *share)
 {
 	json_t *told;
 
-	/* The directory of containers is left out here: what it has is reported with each
+	/* The directory of containers is left out here. Its contents are reported with each
 	 * container. */
 	if (!live->observe || json_is_true(json_object_get(share, "containers")))
 		return;

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Handles a machine that is paused because its disk has no room: on the host, or in the session's
- * quota (live_quota.c). A pause for room ends by itself when the host has room again. A pause at
- * the quota ends when the quota is raised. The guest of a paused machine cannot switch itself off,
- * so a machine that is paused at its quota and must end is killed.
+ * quota (live_quota.c). A pause because the host has no room ends by itself when the host has room
+ * again. A pause at the quota ends when the quota is raised. The guest of a paused machine cannot
+ * switch itself off, so a machine that is paused at its quota and must end is killed.
  *
- * QEMU pauses a machine whose write found no room, and says for which disk. QEMU does not say
- * whether a write to a layer was stopped by the host's disk or by the quota. It was stopped by the
- * quota if the host has room and the layer ends close to its bound. The layer need not end exactly
- * there, since other writes may still be under way, and a write that finds no room writes nothing.
- * The layer need not even end close to its bound: QEMU makes one write of up to 32 neighbouring
- * requests of the guest (virtio_blk_submit_multireq()), and this write may have 12 MiB and more. So
- * there can be doubt about the reason. Then the layer is looked at again after LIMIT_DISK_CHECK_MS,
- * and the machine goes on if the layer still ends well below the bound. If the machine is paused
- * again at once, the quota is the reason. In both cases a request for the quota that the session
- * has already makes the machine go on.
+ * When a write finds no room, QEMU pauses the machine, and says for which disk. QEMU does not say
+ * whether a write to a layer was stopped by the host's disk or by the quota. If the host has room
+ * and the layer ends near its bound, the quota has stopped the write. The layer need not end
+ * exactly at the bound, since other writes may still be under way, and a write that finds no room
+ * writes nothing. The layer may even end far from its bound. QEMU joins up to 32 neighbouring
+ * requests of the guest to one write (virtio_blk_submit_multireq()), which may have 12 MiB and
+ * more. So the reason can be in doubt. Then the layer is looked at once more after
+ * LIMIT_DISK_CHECK_MS. If it still ends well below the bound, the machine goes on. If the machine
+ * is then paused again at once, the quota is the reason. In both cases a request that sets the
+ * quota that the session already has makes the machine go on.
  *
- * If the disk is no layer, only this supervisor sees that the disk has reached its quota. The
+ * If the disk is not a layer, only this supervisor sees that the disk has reached its quota. The
  * supervisor then asks the VMM to pause the machine. Until the VMM has answered, the machine is not
- * made to go on for another reason: the answer would then report a pause that is already over.
+ * made to go on for another reason: otherwise the answer would report a pause that is already over.
  *
- * A guest can bring its machine to a pause only once each time that the quota is raised, so it
+ * A guest can bring its machine to a pause only once each time that the quota is raised. So it
  * cannot fill the logs with pauses.
  */
 #include <errno.h>
@@ -41,7 +41,8 @@ static void begin_pause(struct live *live, enum pause why)
 	live->pause.why = why;
 }
 
-/* Ends the pause. Returns whether the machine goes on. If it cannot go on, it is ended. */
+/* Ends the pause. Returns true if the machine goes on. If it cannot go on, ends it and returns
+ * false. */
 static bool end_pause(struct live *live)
 {
 	struct error err;
@@ -83,18 +84,19 @@ static void on_paused(void *data, const struct error *why)
 
 	live->pause.asked = false;
 	if (why) {
-		/* The next count of the disk asks for the pause again. */
+		/* The pause has failed. The next count of the disk leads to another try. */
 		log_limited(&live->log, "quota: %s", why->msg);
 		return;
 	}
-	/* If the machine was paused meanwhile because the host has no room, that pause stays. */
+	/* If the machine was meanwhile paused because the host has no room, that pause counts. */
 	if (live->pause.why || live->over)
 		return;
 	if (live_quota_grown(live) >= live->quota.bytes) {
 		pause_at_quota(live);
 		return;
 	}
-	/* The quota was raised while the VMM made the pause. */
+	/* The quota was raised before the VMM had paused the machine, so the pause is ended at
+	 * once. */
 	begin_pause(live, PAUSE_AT_QUOTA);
 	(void)end_pause(live);
 }
@@ -133,8 +135,8 @@ static bool has_room(int fd)
 	       (uint64_t)fs.f_bavail * fs.f_frsize >= limit_get(LIMIT_STATE_FREE_BYTES);
 }
 
-/* Returns whether there is room for all disks to which the guest may write. All are checked, since
- * only the name of the full disk is known. */
+/* Returns whether the host has room for all disks to which the guest may write. All disks are
+ * checked, since only the serial of the full disk is known. */
 static bool disks_have_room(const struct live *live)
 {
 	size_t i;
@@ -191,14 +193,15 @@ static void on_room_timer(struct loop *loop, void *data)
 		pause_at_quota(live);
 	} else {
 		live_reserve(live);
-		/* No event has reported a pause that was in doubt, so no event reports its end. */
+		/* A pause in doubt was not reported by an event, so its end is not reported
+		 * either. */
 		if (end_pause(live) && !in_doubt && live->outcome.intent == INTENT_NONE)
 			live_record(live, live->state, "resumed: there is room on the disk again");
 	}
 }
 
-/* Returns the disk's name in the config, or the serial itself if the config has no such disk, as
- * for "rootfs". */
+/* Returns the disk's name in the config. If the config has no disk with this serial, as for
+ * "rootfs", returns the serial. */
 static const char *disk_name(const struct live *live, const char *serial)
 {
 	size_t i;

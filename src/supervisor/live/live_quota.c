@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Enforces the quota of a session's disk: how many bytes of the host's disk the clone of the base
- * may have for itself. When the disk reaches its quota, the machine is paused, like a machine whose
- * disk has no room. The machine stays paused until its quota is raised (the request "disk-quota"),
- * or until it is ended. A paused machine cannot end itself, since it does not run.
+ * Enforces the quota of a session's disk: the number of bytes of the host's disk that the clone of
+ * the base may use in addition to the base. When the disk reaches its quota, the machine is paused,
+ * like a machine whose disk has no room. The machine stays paused until its quota is raised (the
+ * request "disk-quota"), or until it is ended. A paused machine cannot end itself, since it does
+ * not run.
  *
- * A layer. The file of a layer only grows at its end, and a cluster that the guest discards is used
- * again. So the end of the file is the measure. QEMU itself keeps the bound, by a node between
- * qcow2 and the file (command_line.c). A write that would go beyond the bound is not made. QEMU
- * pauses the VM in the same instant, and makes the write when the VM goes on. So there is no race:
- * however slow this process is, the guest gets no byte beyond the bound. (There are alternatives.
- * The event BLOCK_WRITE_THRESHOLD reports a write, but does not hold it back. With RLIMIT_FSIZE a
- * write fails with EFBIG, for which QEMU does not pause, and the limit would also hold for the
- * memory file of the guest. A project quota does not exist on every file system, and only root can
- * set it.) QEMU lets the bound be raised, but only up to the length that the file has at the boot.
- * So the file gets a hole at its end, which makes it as long as a full layer. The hole is cut off
- * at the end of this life of the machine, or at the end of its next life.
+ * If the clone is a layer: The file of a layer only grows at its end, and a cluster that the guest
+ * discards is used again. So the end of the file is the measure. QEMU itself enforces the bound, by
+ * a node between qcow2 and the file (command_line.c). A write that would go beyond the bound is not
+ * made. QEMU pauses the VM in the same instant, and makes the write when the VM goes on. So there
+ * is no race: even if this process is slow, the guest gets no byte beyond the bound. (There are
+ * alternatives. The event BLOCK_WRITE_THRESHOLD reports a write, but does not stop it. With
+ * RLIMIT_FSIZE a write fails with EFBIG, for which QEMU does not pause, and the limit would also
+ * hold for the memory file of the guest. A project quota does not exist on every file system, and
+ * only root can set it.) QEMU lets the bound be raised, but only up to the length that the file has
+ * at the boot. So the file gets a hole at its end, which makes it as long as a full layer. The hole
+ * is cut off when this machine ends, or when the next machine of the session ends.
  *
- * A reflink. The file is as long as the disk from the beginning. The bytes that it shares with no
- * other file are the measure. No event tells when these bytes grow, so they are counted every
- * LIMIT_DISK_QUOTA_LOOK_MS. The machine can exceed its quota by what the host's disk takes in this
- * time and in the time that a count takes, which is longer if the disk has very many extents. If
- * the quota is the size of the disk or more, which is the default, nothing is counted. A full copy
- * of the base's disk is counted in the same way. A VMM without layers gets such a copy if there are
- * no reflinks. The copy shares nothing, and its growth is what it has beyond the copied bytes.
+ * If the clone is a reflink: The file is as long as the disk from the beginning. The bytes that it
+ * shares with no other file are the measure. No event tells when these bytes grow, so they are
+ * counted every LIMIT_DISK_QUOTA_LOOK_MS. The machine can exceed its quota by the bytes that are
+ * written in this time and during a count. A count takes longer if the disk has very many extents.
+ * If the quota is the size of the disk or more, which is the default, nothing is counted. A full
+ * copy of the base's disk is counted in the same way. A VMM without layers gets such a copy if
+ * there are no reflinks. The copy shares no bytes. Its growth is the number of bytes that it has in
+ * addition to the copied bytes.
  *
  * live_pause.c says when the machine is paused and when it goes on.
  */
@@ -49,8 +51,8 @@ static bool is_layer(const struct live *live)
 	return ticket_has(&live->ticket, LIVE_BASE);
 }
 
-/* A layer shares no bytes with other files, so all its bytes are growth. For any other disk the
- * result of the last count is used. */
+/* All bytes of a layer are growth, since a layer shares no bytes with other files. For any other
+ * disk the growth is the result of the last count. */
 uint64_t live_quota_grown(const struct live *live)
 {
 	struct stat st;
@@ -60,7 +62,7 @@ uint64_t live_quota_grown(const struct live *live)
 	return fstat(LIVE_ROOTFS, &st) < 0 ? 0 : (uint64_t)st.st_blocks * 512;
 }
 
-/* --- reached --------------------------------------------------------------------------------- */
+/* --- the quota is reached -------------------------------------------------------------------- */
 
 bool live_quota_bounds(const struct live *live, const char *serial)
 {
@@ -112,10 +114,10 @@ static int look_after(struct live *live, uint64_t wait_ns, struct error *err)
 }
 
 /*
- * Makes the next count, or the next round of a count, later. A count of a disk with very many
- * extents takes long, so it is made in rounds, and the loop does other work between them. At most a
- * twentieth of the time goes into the rounds, unless a client waits for the result. whole: the last
- * round has completed a count. `took_ns` is the time that the last round took.
+ * Sets the timer for the next count, or for the next round of a count. A count of a disk with very
+ * many extents takes long. So it is made in rounds, and the loop does other work between them. At
+ * most a twentieth of the time is spent in rounds, unless a client waits for the result. `whole` is
+ * true if the last round has completed a count. `took_ns` is the time that the last round took.
  */
 static int look_later(struct live *live, bool whole, uint64_t took_ns, struct error *err)
 {
@@ -138,7 +140,7 @@ static void on_quota_look(struct loop *loop, void *data)
 	(void)loop;
 	live->quota.timer = NULL;
 	if (whole < 0) {
-		/* A machine whose quota cannot be enforced must not go on. */
+		/* A machine must not go on if its quota cannot be enforced. */
 		if (live->quota.answering)
 			answer_quota(live, &err);
 		snprintf(
@@ -159,8 +161,8 @@ static void on_quota_look(struct loop *loop, void *data)
 /* --- from the beginning to the end ----------------------------------------------------------- */
 
 /* Makes the layer's file `length` bytes long, by a hole at its end. If the file system does not
- * allow such a long file, it becomes only `room` bytes long, and the quota cannot be raised above
- * the length of the file. */
+ * allow a file of this length, makes it only `room` bytes long. The quota then cannot be raised
+ * above the length of the file. */
 static int make_long(struct live *live, uint64_t length, uint64_t room, struct error *err)
 {
 	struct stat st;
@@ -224,7 +226,7 @@ void live_quota_end(struct live *live)
 		log_line(&live->log, "layer: %s", strerror(errno));
 }
 
-/* --- raised ---------------------------------------------------------------------------------- */
+/* --- the quota is raised --------------------------------------------------------------------- */
 
 static void answer_quota(struct live *live, const struct error *why)
 {
@@ -235,7 +237,7 @@ static void answer_quota(struct live *live, const struct error *why)
 					    (json_int_t)live_quota_grown(live));
 
 	live->quota.answering = false;
-	/* If control.sock is closed, the client does not exist any more. */
+	/* If control.sock is closed, the client has lost its connection already. */
 	if (live->requests)
 		control_sock_answer(client, text);
 }
@@ -252,7 +254,7 @@ static void on_room(void *data, const struct error *why)
 		answer_quota(live, why);
 		return;
 	}
-	/* After a timeout QEMU may still grant the room. So the new quota counts from now on, and
+	/* After a timeout QEMU may still raise its bound. So the new quota counts from now on, and
 	 * no later request gives the layer less room. */
 	live->quota.bytes = bytes;
 	if (live->quota.length)
@@ -290,8 +292,8 @@ static int may_set_quota(const struct live *live, uint64_t bytes, struct error *
 	return 0;
 }
 
-/* Records the new quota before it is in force, so that the quota in force is never more than the
- * one in session.json. */
+/* Sets a new quota. Records it before it is in force, so that the quota in force is never greater
+ * than the one in session.json. */
 int live_quota(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err)
 {

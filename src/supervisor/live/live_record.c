@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes the records of the live supervisor. If the disk has no room, events and the result wait in
- * memory. They are written when a later disk timer, or the end, finds room.
+ * memory. They are written when the disk timer, or the end of the machine, finds room.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,9 @@
 #include "supervisor/handover/report.h"
 #include "supervisor/live/live.h"
 
-#define RESERVE_BYTES (1 << 20) /* twice a full events.json, and a result of usual size */
-#define PENDING_MAX 64		/* the most events that wait for room on the disk */
+/* The number of reserved bytes: room for two full events.json, and a result of usual size. */
+#define RESERVE_BYTES (1 << 20)
+#define PENDING_MAX 64 /* the most events that wait for room on the disk */
 
 static void on_disk_timer(struct loop *loop, void *data)
 {
@@ -66,8 +67,8 @@ static bool record_result(struct live *live)
 		return true;
 	if (workspace_write(&live->ws, "result.json", live->result, STORE_SYNC, &err) < 0)
 		return false;
-	/* With --remove the waiting command gets the result only from this process, so the result
-	 * is kept. */
+	/* With --remove the command that waits gets the result only from this process. So the
+	 * result is kept. */
 	if (!live->ticket.remove) {
 		json_decref(live->result);
 		live->result = NULL;
@@ -88,7 +89,8 @@ bool live_record_pending(struct live *live)
 void live_asked_by(struct live *live, const json_t *request)
 {
 	json_t *id = json_object_get(request, "requestID");
-	json_t *role = json_object_get(request, "role"); /* earlier versions send no role */
+	json_t *role = json_object_get(request, "role"); /* commands of earlier versions send no
+							  * role */
 
 	if (!json_is_string(id))
 		return;
@@ -147,11 +149,11 @@ void live_keep_result(struct live *live, json_t *result)
 		try_again_later(live);
 }
 
-/* --- room for the last words ----------------------------------------------------------------- */
+/* --- room for the last records --------------------------------------------------------------- */
 
 /*
- * Frees a part of the reserved room. The room is reserved at the start: if the disk is full when
- * the VM ends, the last record must nevertheless say how the VM ended, for example `halted`.
+ * Frees a part of the reserved room. The room is reserved at the start. Even if the disk is full
+ * when the VM ends, the last record must say how the VM ended, for example `halted`.
  */
 void live_reserve_some_back(struct live *live)
 {
@@ -188,8 +190,8 @@ void live_mark(struct live *live, const char *name)
 	json_object_set_new(timings, name, json_integer((json_int_t)clock_mono_ns()));
 }
 
-/* Adds the device and inode of the workspace's directory, by which the directory differs from a
- * copy of it (leftover.h). */
+/* Adds the device and inode of the workspace's directory to runtime.json. A copy of the directory
+ * has others (leftover.h). */
 static int put_directory(json_t *runtime, const struct workspace *ws, struct error *err)
 {
 	struct stat st;
@@ -254,7 +256,7 @@ int live_runtime_begin(struct live *live, struct error *err)
 	return workspace_write(&live->ws, "runtime.json", runtime, STORE_NO_SYNC, err);
 }
 
-/* Adds the start time of a process. The pid alone does not identify the process later, since the
+/* Adds the start time of a process. Later the pid alone does not identify the process, since the
  * kernel uses pids again. */
 static void add_start_time(json_t *process)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Saves a machine into its workspace. There are two kinds of a save. A machine that becomes a
- * template stands still for good, and then its memory is written to a file of its own. A machine
- * that was restored is saved while it runs, and goes on. Then the saved state has the memory, and a
- * further file in the same directory has a copy of the disk of that moment. The guest gets a
- * message before both kinds. A guest that is restored later asks for a new identity; a guest that
+ * template is stopped for good, and its memory is written to a separate file. A machine that was
+ * restored is saved while it runs, and goes on. Its saved state includes the memory, and a further
+ * file in the same directory has a copy of the disk of that moment. The guest gets a message before
+ * both kinds. A guest that is later restored from the save asks for a new identity; a guest that
  * goes on does not.
  */
 #include <errno.h>
@@ -30,14 +30,14 @@ static void answer_save(struct live *live, const json_t *answer)
 {
 	struct control_client *client = steal_ptr(&live->save_client);
 
-	/* If control.sock is closed, the client does not exist any more. */
+	/* If control.sock is closed, the client has lost its connection already. */
 	if (client && live->requests)
 		control_sock_answer(client, answer);
 }
 
 /* Removes the files of an unfinished save, which are useless and may have filled the disk. QEMU
- * keeps the state's file open for a moment longer, and the room would not be free until then. So
- * each file is first cut to 0 bytes. */
+ * keeps the file of the state open for a moment longer, and the file's room would not be free until
+ * then. So each file is first cut to 0 bytes. */
 static void drop_saved(const struct live *live)
 {
 	static const char *const files[] = {TEMPLATE_FORK_STATE, TEMPLATE_FORK_DISK,
@@ -52,7 +52,7 @@ static void drop_saved(const struct live *live)
 	}
 }
 
-/* A size that every saved state exceeds. */
+/* A size in bytes that every saved state exceeds. */
 #define LEAST_STATE_BYTES ((off_t)1 << 20)
 
 static bool is_disk_full(const struct live *live)
@@ -76,8 +76,8 @@ static void refuse_save(struct live *live, const struct error *error)
 	json_auto_t *answer = NULL;
 	struct error why = *error;
 
-	/* If a write found no room, QEMU 10 only says "Input/output error", while QEMU 7.2 says the
-	 * reason. So the reason is found out here and added. */
+	/* If a write found no room, QEMU 7.2 says so, but QEMU 10 only says "Input/output error".
+	 * So the reason is found out here and added. */
 	if (why.code == ERR_IO && !strstr(why.msg, reason) && is_disk_full(live))
 		error_set(&why, ERR_IO, "%.400s: %s", error->msg, reason);
 	answer = control_sock_refusal(&why);
@@ -93,7 +93,7 @@ void live_save_cut(struct live *live, const char *how)
 {
 	struct error why;
 
-	/* A machine that goes on does so after the next part of the copy, see on_copy_timer(). */
+	/* A machine that must go on does so after the next part of the copy (on_copy_timer()). */
 	if (live->over)
 		drop_copy(live);
 	if (!live->save_client)
@@ -136,8 +136,8 @@ static json_t *keep_memory(struct live *live, struct error *err)
 			 (json_int_t)file_bytes(live, TEMPLATE_SAVED_STATE));
 }
 
-/* Cuts the copy of the disk where the layer ends. QEMU's file is as long as it may grow. Hashing
- * such a copy would mean reading the whole hole. */
+/* Cuts the copy of the disk to the length at which the layer ends. QEMU's file is as long as it may
+ * grow, so its end is a hole. A hash of the whole copy would have to read this hole. */
 static int cut_copy(const struct live *live, struct error *err)
 {
 	uint64_t end = 0;
@@ -156,8 +156,8 @@ static json_t *keep_disk(struct live *live, struct error *err)
 
 	if (cut_copy(live, err) < 0)
 		return NULL;
-	/* A machine that is restored from this save has the network card that is named here, or
-	 * none. */
+	/* The facts name the network card of this machine, or that it has none. A machine that is
+	 * restored from this save gets the same card. */
 	facts = json_deep_copy(live->ticket.facts);
 	network = json_object_get(live->runtime, "network");
 	mode = json_object_get(network, "mode");
@@ -186,9 +186,9 @@ static void on_saved(void *data, uint64_t stopped_ns, const struct error *why)
 		refuse_save(live, why ? why : &err);
 }
 
-/* Ends a fork, and lets the machine go on, whatever the result of the save. A machine that is paused
- * goes on at the end of its pause. `why` is the reason why the fork failed; NULL: the disk is
- * copied. */
+/* Ends a fork, and lets the machine go on, whatever the result of the save. A machine that is
+ * paused goes on at the end of its pause. `why` is the reason why the fork has failed; NULL: the
+ * disk was copied. */
 static void end_fork(struct live *live, const struct error *why)
 {
 	uint64_t stopped_ns = live->copy.stopped_ns;
@@ -222,7 +222,7 @@ static void on_copy_timer(struct loop *loop, void *data)
 	int got;
 
 	live->copy.timer = NULL;
-	/* The save was cut off, so nobody needs the copy. */
+	/* The save was cut off, so the copy is not needed. */
 	if (!live->save_client) {
 		error_set(&err, ERR_CONFLICT, "the save was cut off");
 		end_fork(live, &err);
@@ -247,7 +247,8 @@ static void on_forked(void *data, uint64_t stopped_ns, const struct error *why)
 	else if (!live->save_client)
 		error_set(&err, ERR_CONFLICT, "the save was cut off");
 	else if (live->pause.why)
-		/* The end of the pause would let the machine write to the disk that is copied. */
+		/* When the pause ends, the machine could write to the disk that is being copied. So
+		 * the save fails. */
 		kind_error(live->ws.id, ERR_UNAVAILABLE, &err,
 			   "was paused while it was saved: it cannot be saved until it runs again");
 	else
@@ -277,7 +278,8 @@ void live_quiesced(struct live *live, const char *why)
 	autoclose int state = -1;
 	struct error err;
 
-	/* The answer came too late: the save was given up. The guest's commands must go on. */
+	/* The guest's answer came too late, and the save was given up. The guest's commands must go
+	 * on. */
 	if (!live->save_timer) {
 		control_stream_go_on(live->control);
 		return;
@@ -362,8 +364,8 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
 	return ask_to_rest(live, true, client, err);
 }
 
-/* Writes an event to the audit log for a command, for example one that makes something from the
- * saved machine. The command does not write the log itself, since only one process may do so. */
+/* Writes an event to the audit log for a command, for example a command that makes a snapshot of
+ * the saved machine. The command cannot write the log itself, since only one process may do so. */
 int live_note(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err)
 {

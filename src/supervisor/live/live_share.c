@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gives shared directories to a running guest. The command that asks for them writes a pass, which
+ * Gives shared directories to a running guest. The command that asks for this writes a pass, which
  * names the directories (store/share/pass.h). The backend gives the directories to the machine, the
  * guest mounts them, and runtime.json records them. A machine gets directories in this way only
- * once, and gets all of them or none. Directories that the guest cannot mount are taken away again.
+ * once, and gets all of them or none. If the guest cannot mount the directories, they are taken
+ * away from the machine.
  */
 #include <string.h>
 
@@ -35,7 +36,8 @@ static void note_shares(struct live *live)
 	size_t i;
 
 	json_object_set(live->runtime, "shares", live->share.given);
-	live_runtime_describe(live); /* adds the virtiofsd processes of the shares */
+	live_runtime_describe(live); /* adds the virtiofsd processes of the shares to
+				      * runtime.json */
 	json_array_foreach(live->share.given, i, share)
 	{
 		log_line(&live->log, "share: %s is on %s (%s)", json_text(share, "path", NULL),
@@ -43,7 +45,7 @@ static void note_shares(struct live *live)
 	}
 }
 
-/* --- taken back ------------------------------------------------------------------------------ */
+/* --- taking shares back ---------------------------------------------------------------------- */
 
 static void on_detached(void *data, const struct error *why)
 {
@@ -55,8 +57,8 @@ static void on_detached(void *data, const struct error *why)
 	finish_share(live, &live->share.why);
 }
 
-/* Takes the shares back, since the guest has not mounted them, or has not said that it has. The
- * client gets the error `why`. */
+/* Takes the shares back, since the guest has failed to mount them, or has not answered. The client
+ * gets the error `why`. */
 static void take_share_back(struct live *live, const struct error *why)
 {
 	struct error err;
@@ -81,14 +83,14 @@ static void on_share_timer(struct loop *loop, void *data)
 	take_share_back(live, &why);
 }
 
-/* --- given ----------------------------------------------------------------------------------- */
+/* --- giving shares --------------------------------------------------------------------------- */
 
 void live_share_mounted(struct live *live, const char *said)
 {
 	struct error why;
 
-	/* Without a timer the guest was not asked yet, or its answer came too late and the shares
-	 * are being taken back. */
+	/* If there is no timer, the guest was not asked yet, or its answer came too late and the
+	 * shares are being taken back. */
 	if (!live->share.client || !live->share.timer)
 		return;
 	loop_remove(steal_ptr(&live->share.timer));
@@ -111,12 +113,12 @@ static void on_attached(void *data, const struct error *why)
 
 	live_observe_plugged(live);
 	if (live->severed || live->over)
-		return; /* the client has its answer */
+		return; /* the client already has its answer */
 	if (why) {
 		finish_share(live, why);
 		return;
 	}
-	/* From now on the guest can read the directories, even if it does not say that it has
+	/* From now on the guest can read the directories, even if it has not said yet that it has
 	 * mounted them. */
 	json_array_foreach(live->share.given, i, share)
 	{
@@ -163,8 +165,8 @@ static int may_share(const struct live *live, struct error *err)
 	return 0;
 }
 
-/* Attaches the shares. This process cannot open the directories: they are opened by the pass that
- * the command has written. */
+/* Attaches the shares to the machine. This process cannot open the directories. They are opened by
+ * the pass that the command has written. */
 static int attach_shares(struct live *live, const json_t *given, struct error *err)
 {
 	autofree char *label = workspace_path(&live->ws, NULL, err);
@@ -192,8 +194,8 @@ static int attach_shares(struct live *live, const json_t *given, struct error *e
 	return -1;
 }
 
-/* Checks that no share in `given` has the same tag or mountpoint as this share. For the shares of a
- * config, the decoder of the config checks the same. */
+/* Checks that no share in `given` has the tag or the mountpoint of this share. For the shares of a
+ * config, the decoder of the config checks this. */
 static int check_apart(const json_t *given, const json_t *share, struct error *err)
 {
 	static const char *const keys[] = {"tag", "mountpoint"};

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends a session when its time has come (store/term.h). Then the guest is asked to switch itself
+ * Ends a session when its time is over (store/term.h). The guest is then asked to switch itself
  * off. As the last step the broker destroys the session: the audit log is closed and archived, and
  * the workspace is removed.
  *
- * The lifetime of a session goes by the wall clock. It begins when the session is ready for the
- * first time, or is claimed from a pool, and goes on while the session does not run. A session is
- * in use while the host has a stream to the guest, and while a command runs in the guest. vsockd
- * reports the streams, and the guest reports the commands. The guest's report is needed for a
- * command to which its client will come back: such a command has no stream meanwhile. A guest that
- * lies about its commands can only keep its session until the end of the lifetime, or end the
- * session earlier.
+ * The lifetime of a session is measured by the wall clock. It begins when the session is ready for
+ * the first time, or is claimed from a pool. It also passes while the session does not run. A
+ * session is in use while the host has a stream to the guest, and while a command runs in the
+ * guest. vsockd reports the streams, and the guest reports the commands. The guest's report is
+ * needed for a command whose client has gone and will come back: meanwhile this command has no
+ * stream. A guest that lies about its commands can only keep its session until the end of the
+ * lifetime, or end the session earlier.
  */
 #include <string.h>
 
@@ -42,8 +42,8 @@ static bool has_idled(const struct live *live)
 	return live->term.term.idle_s && !is_used(live) && clock_mono_ns() >= idle_until(live);
 }
 
-/* Records that the session is over, and writes the reason to why. From now on the session can only
- * be destroyed. */
+/* Records that the session is over, and writes the reason to `why`. From now on the session can
+ * only be destroyed. */
 static void note_over(struct live *live, char why[TERM_TEXT])
 {
 	struct term *term = &live->term.term;
@@ -85,7 +85,7 @@ void live_term_orphan(struct live *live)
 {
 	char why[TERM_TEXT];
 
-	/* If the machine is ending already, another caller has decided what happens to it. */
+	/* If the machine is already ending, another reason has decided what happens to it. */
 	if (live->over || live->outcome.intent != INTENT_NONE ||
 	    (live->state != STATE_RUNNING && live->state != STATE_STARTING))
 		return;
@@ -95,7 +95,7 @@ void live_term_orphan(struct live *live)
 		expire_session(live);
 		return;
 	}
-	/* No command has run in this session yet, so it needs no clean end. */
+	/* No command has run in this session yet, so the session needs no clean end. */
 	note_over(live, why);
 	live_end(live, INTENT_CALLER_GONE, NULL);
 }
@@ -121,7 +121,7 @@ void live_term_look(struct live *live)
 	if (next == UINT64_MAX)
 		return;
 	live->term.timer = loop_add_timer(live->loop, next, on_term_timer, live, &err);
-	/* A session that was given an end must not go on if the end cannot be enforced. */
+	/* A session with an end must not go on if its end cannot be enforced. */
 	if (!live->term.timer)
 		live_fail(live, err.code, err.msg);
 }
@@ -207,7 +207,7 @@ int live_term_set(struct live *live, const json_t *request, struct control_clien
 	return 0;
 }
 
-/* --- held ------------------------------------------------------------------------------------- */
+/* --- sessions that a client holds ------------------------------------------------------------ */
 
 static void on_holder_gone(void *data, bool let_go)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps the guest's clock right. Once the guest has been told the time, its clock runs by itself,
- * but it is wrong after each jump. The clock stands still while the machine is paused or saved. The
- * clock also stands still while the host sleeps, like the host's monotonic clock. And the clock
- * does not follow when the host's wall clock is set. Each of these jumps comes as an event, and
- * then the guest is told the time again. A timer also tells the guest the time, because the guest's
+ * Keeps the guest's clock right. When the guest has got the time, its clock runs by itself, but is
+ * wrong after each jump of time. The guest's clock stands still while the machine is paused or
+ * saved. It also stands still while the host sleeps, like the host's monotonic clock. And it does
+ * not follow when the host's wall clock is set. Each of these jumps comes as an event, and the
+ * guest is then told the time again. A timer also tells the guest the time, because the guest's
  * clock drifts, and drift makes no event. A paused guest reads nothing, so it is told the time only
- * when it goes on; otherwise old times would wait for it.
+ * when it goes on. Otherwise it would read old times then.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static void push_time(struct live *live)
 		control_stream_push_time(live->control);
 }
 
-/* --- jumps that are told --------------------------------------------------------------------- */
+/* --- reporting jumps ------------------------------------------------------------------------- */
 
 static bool is_jump(int64_t ns)
 {
@@ -33,7 +33,7 @@ static bool is_jump(int64_t ns)
 }
 
 /* Writes a jump of the guest's clock to the audit log. `why` is the reason, as one word. `ns` is
- * the length of the jump; it is negative if the clock was set back. */
+ * the length of the jump in ns; it is negative if the clock was set back. */
 static void tell_jump(struct live *live, const char *why, int64_t ns)
 {
 	live_audit_step(
@@ -45,7 +45,7 @@ struct seconds {
 	char text[32];
 };
 
-/* Returns a length of time as a text: in whole seconds, rounded, and without a sign. */
+/* Returns a duration as a text: in whole seconds, rounded, and without a sign. */
 static struct seconds in_seconds(int64_t ns)
 {
 	int64_t half = (int64_t)(NS_PER_S / 2);
@@ -57,7 +57,7 @@ static struct seconds in_seconds(int64_t ns)
 }
 
 /* Reads how far two clocks are ahead of the monotonic clock: the wall clock, and the clock that
- * goes on while the host sleeps. */
+ * also runs while the host sleeps. */
 static struct live_clocks read_clocks(void)
 {
 	int64_t mono = (int64_t)clock_mono_ns();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Handles what the VM tells the live supervisor: its serial console, the ends of its companions,
- * its own end. live_pause.c handles a disk without room. */
+/* Handles the events that the VM reports to the live supervisor: output of its serial console, the
+ * end of a companion, and its own end. live_pause.c handles a disk without room. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,8 +72,9 @@ static void on_companion_lost(void *data, const char *name, int code, const char
 	live_observe_companion(live, text);
 	if (!fatal)
 		return;
-	/* live_fail() would add the last lines of the guest's serial console. They say less than
-	 * the last line of the companion, of which the guest knows nothing. */
+	/* live_fail() is not used, since it would add the last lines of the guest's serial console.
+	 * The last line of the companion tells more, and the guest knows nothing of the
+	 * companion. */
 	if (*said == '\0') {
 		live_fail(live, ERR_IO, text);
 		return;
@@ -82,7 +83,7 @@ static void on_companion_lost(void *data, const char *name, int code, const char
 	live_end(live, INTENT_FAILED, &cause);
 }
 
-/* Writes a connection of the guest to the log, where a person may look for it afterwards. */
+/* Writes a connection of the guest to the log, where a person may look for it later. */
 static void on_vm_connection(void *data, const char *line)
 {
 	struct live *live = data;
@@ -102,7 +103,7 @@ static void on_vm_streams(void *data, bool any)
 }
 
 /* Returns whether the guest has ended in order. In quarantine the guest's agent has no connection
- * to say this, so the last lines of the serial console are read instead. */
+ * by which it could report this. So the last lines of the serial console are read instead. */
 static bool has_ended_in_order(const struct live *live)
 {
 	return live->guest_ending ||

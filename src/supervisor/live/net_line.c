@@ -10,11 +10,11 @@
 enum verdict { PASSED, REFUSED, WOULD_REFUSE };
 
 static const struct {
-	const char *behind; /* the end of a line with this verdict */
+	const char *behind; /* the text at the end of a line with this verdict */
 	enum verdict verdict;
 } verdicts[] = {{" would refuse", WOULD_REFUSE}, {" refused", REFUSED}};
 
-/* Finds the verdict at the end of a line. *len becomes the length of the line before the
+/* Finds the verdict at the end of a line. Sets *len to the length of the line without the
  * verdict. */
 static enum verdict verdict_behind(const char *line, size_t *len)
 {
@@ -37,7 +37,7 @@ static const char *event_for(enum verdict verdict, const char *passed, const cha
 	return verdict == REFUSED ? refused : passed;
 }
 
-/* Reads a line like "dns pypi.org A". */
+/* Reads a line such as "dns pypi.org A". Returns false for a line of another form. */
 static bool read_dns(const char *text, enum verdict verdict, struct net_event *out)
 {
 	char name[256], type[16], more;
@@ -51,7 +51,8 @@ static bool read_dns(const char *text, enum verdict verdict, struct net_event *o
 	return true;
 }
 
-/* Reads a line like "tcp 10.0.2.15:40000 -> 192.0.2.1:443", with or without a name. */
+/* Reads a line such as "tcp 10.0.2.15:40000 -> 192.0.2.1:443", which may have a name at its end.
+ * Returns false for a line of another form. */
 static bool read_flow(const char *text, enum verdict verdict, struct net_event *out)
 {
 	char protocol[8], from[32], to[32], name[256], more;

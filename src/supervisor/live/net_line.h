@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Turns a line of netgate (netgate/tell.h) into an event of the audit log. netgate reads what a
- * guest writes and may have been taken over, so the line may be anything. A line of no known form
- * gives the event "net.unlisted", which has the line itself.
+ * guest writes and may have been taken over, so the line may have any contents. A line of an
+ * unknown form becomes the event "net.unlisted", which has the whole line.
  */
 #ifndef SUPERVISOR_NET_LINE_H
 #define SUPERVISOR_NET_LINE_H
@@ -11,9 +11,10 @@
 #include <stdbool.h>
 
 struct net_event {
-	const char *name; /* "net.refused" */
+	const char *name; /* the name of the event, for example "net.refused" */
 	bool warning;
-	json_t *data; /* the caller releases it; NULL: there was no memory */
+	json_t *data; /* the data of the event, which the caller releases; NULL: there was no
+		       * memory */
 };
 
 struct net_event net_line_read(const char *line);

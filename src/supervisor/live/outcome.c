@@ -17,8 +17,8 @@ enum intent intent_after(enum intent present, enum intent next)
 {
 	if (present == INTENT_FAILED)
 		return present;
-	/* The workload has ended, and its result has come. The end of the caller, or a signal, does
-	 * not change this outcome any more. */
+	/* The workload has ended, and its result has come. If the caller ends now, or a signal
+	 * comes, this outcome does not change any more. */
 	if (present == INTENT_DONE &&
 	    (next == INTENT_CALLER_GONE || next == INTENT_RUN_TOLD || next == INTENT_SIGNAL))
 		return present;
@@ -27,8 +27,8 @@ enum intent intent_after(enum intent present, enum intent next)
 	return next;
 }
 
-/* Describes in *failure how the VM ended when no one had asked for its end. *failure stays as it is
- * if a ready guest without a workload has switched itself off. */
+/* Describes in *failure how the VM ended if nobody had asked for its end. If a ready guest without
+ * a workload has switched itself off, this is not a failure, and *failure is not changed. */
 static void describe_own_end(const struct outcome *outcome, enum vm_end end, const char *end_detail,
 			     struct error *failure)
 {
@@ -59,8 +59,8 @@ static void describe_own_end(const struct outcome *outcome, enum vm_end end, con
 
 static enum state state_of_result(const struct outcome *outcome, char *detail, size_t detail_size)
 {
-	/* The exit code is not enough: a command that was ended at its timeout may handle the
-	 * signal and exit with 0. */
+	/* The exit code alone does not show success: a command that was ended at its timeout may
+	 * handle the signal and exit with 0. */
 	if (outcome->exit_code == 0 && !outcome->timed_out && !*outcome->start_error) {
 		snprintf(detail, detail_size, "the command ended with exit code 0%s%s",
 			 outcome->forced_why ? "; " UNCLEAN : "",
@@ -98,7 +98,7 @@ static enum state state_of_own_end(const struct outcome *outcome, enum vm_end en
 }
 
 /* Returns the state after the end of a quarantined machine if neither halt, stop nor kill has ended
- * it. The detail says how the machine ended, and the workspace stays quarantined. */
+ * the machine. The detail says how the machine ended, and the workspace stays quarantined. */
 static enum state state_of_quarantined_end(const struct outcome *outcome, enum vm_end end,
 					   const char *end_detail, char *detail, size_t detail_size,
 					   struct error *failure)
@@ -107,7 +107,7 @@ static enum state state_of_quarantined_end(const struct outcome *outcome, enum v
 	char how[256] = "";
 
 	plain.quarantined = false;
-	/* A quarantined guest cannot send a result, so a missing result is no failure. */
+	/* A quarantined guest cannot send a result, so a missing result is not a failure. */
 	plain.has_result = plain.workload = false;
 	outcome_state(&plain, end, end_detail, how, sizeof(how), failure);
 	snprintf(detail, detail_size, "%sthe machine ended in quarantine: %s",
@@ -138,8 +138,8 @@ enum state outcome_state(const struct outcome *outcome, enum vm_end end, const c
 		return state_of_own_end(outcome, end, end_detail, detail, detail_size, failure);
 	case INTENT_HALT:
 	case INTENT_STOP:
-		/* If the guest has not switched itself off, the detail says so: the machine was
-		 * ended by force. */
+		/* If the guest has not switched itself off, the machine was ended by force, and the
+		 * detail says so. */
 		if (end == VM_END_POWERED_OFF && !outcome->forced_why)
 			snprintf(detail, detail_size, "the guest switched itself off when asked");
 		else if (outcome->forced_why)
@@ -167,8 +167,8 @@ void outcome_carry(enum state state, const char *detail, char *out, size_t size)
 {
 	const char *told =
 		begins_with(detail, NO_MACHINE "; ") ? detail + strlen(NO_MACHINE "; ") : detail;
-	/* UNCLEAN need not be at the beginning: a text about a command that ended with exit code 0
-	 * may come before it. */
+	/* UNCLEAN may also stand within the text, after a text about a command that ended with exit
+	 * code 0. */
 	const char *unclean = strstr(told, UNCLEAN);
 
 	if (unclean)

@@ -14,10 +14,12 @@
 #include "contract/response.h"
 #include "supervisor/live/shell_probe.h"
 
-/* A signal that is found by a probe. */
+/* A signal of readiness that a probe finds out. */
 struct probe {
-	uint64_t begun_ns; /* the beginning of the present or last probe (monotonic) */
-	uint64_t ended_ns; /* the end of the last probe; 0: none, or its result is not kept */
+	uint64_t begun_ns; /* the time (monotonic, ns) at which the present or last probe began */
+	/* The time (monotonic, ns) at which the last probe ended; 0: there was none, or its result
+	 * is not kept. */
+	uint64_t ended_ns;
 	bool running;
 	json_t *signal; /* the result of the last probe */
 };
@@ -25,7 +27,7 @@ struct probe {
 struct readiness {
 	struct loop *loop;
 	int workspace_fd;
-	char ready_at[CLOCK_TEXT]; /* "": the guest has not reported ready */
+	char ready_at[CLOCK_TEXT]; /* the time at which the guest reported ready; "": it has not */
 	struct target *mediation;
 	struct probe shell, target;
 	struct shell_probe *shell_probe;
@@ -78,7 +80,7 @@ static void answer_if_known(struct readiness *r)
 
 /* --- the probes ------------------------------------------------------------------------------ */
 
-/* Records the result of a probe. done: the text for success, like "agent round trip". */
+/* Records the result of a probe. `done` is the text for success, for example "agent round trip". */
 static void record_probe(struct readiness *r, struct probe *probe, const char *done,
 			 const struct error *why)
 {
@@ -101,15 +103,15 @@ static void on_shell(void *data, const struct error *why)
 
 	r->shell_probe = NULL;
 	record_probe(r, &r->shell, "agent round trip", why);
-	/* The result of a failed probe of the agent is not kept: in a machine that has just begun,
-	 * the agent may answer when the next client asks. The result of a failed probe of the
-	 * target is kept. */
+	/* If a probe of the agent fails, its result is not kept, since in a machine that has just
+	 * begun the agent may answer when the next client asks. If a probe of the target fails, its
+	 * result is kept. */
 	if (why)
 		r->shell.ended_ns = 0;
 }
 
-/* Takes the result of the target's probe. The probe only connects to the target, and sends
- * nothing. */
+/* Takes the result of a probe of the mediation target. The probe only connects to the target, and
+ * sends nothing. */
 static void on_target(void *data, int fd, const struct error *why)
 {
 	struct readiness *r = data;
@@ -122,7 +124,8 @@ static void on_target(void *data, int fd, const struct error *why)
 	record_probe(r, &r->target, done, why);
 }
 
-/* Returns whether the probe must be made again. If so, marks the probe as running. */
+/* Returns whether the probe must be made now, because no recent result is kept and no probe is
+ * running. If so, marks the probe as running. */
 static bool is_due(struct probe *probe)
 {
 	uint64_t now = clock_mono_ns(), kept = limit_get(LIMIT_PROBE_KEPT_MS) * NS_PER_MS;
@@ -189,7 +192,7 @@ void readiness_sever(struct readiness *readiness)
 	record_probe(readiness, &readiness->target, "", &err);
 }
 
-/* --- its life -------------------------------------------------------------------------------- */
+/* --- the life of struct readiness ------------------------------------------------------------ */
 
 struct readiness *readiness_new(struct loop *loop, int workspace_fd, struct error *err)
 {

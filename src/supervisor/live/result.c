@@ -10,10 +10,10 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 
-#define GUEST_TEXT_MAX 4096 /* bytes of `error` and `startError` that are kept */
+#define GUEST_TEXT_MAX 4096 /* the most bytes of `error` and of `startError` that are kept */
 
-/* Reads a time. Allows only digits and the punctuation of RFC 3339, since the time is printed to
- * terminals. */
+/* Reads a time of the guest's message. Allows only digits and the punctuation of RFC 3339, since
+ * the time is printed to terminals. */
 static int get_time(const json_t *message, const char *key, const char **out, struct error *err)
 {
 	const char *text = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the document with the result of a workload, for result.json and for answers. The document
- * is made from the guest's message, which is not trusted. Pure.
+ * Makes the document with the result of a workload, for result.json and for answers, from the
+ * guest's message, which is not trusted. Pure.
  *
- * stdout and stderr are text. If the bytes are not UTF-8 or have a NUL, the text has U+FFFD in the
- * place of the bad bytes, and stdoutBase64 or stderrBase64 has the exact bytes.
+ * stdout and stderr are texts in the document. If their bytes are not UTF-8 or have a NUL, the text
+ * has U+FFFD in place of each bad byte, and stdoutBase64 or stderrBase64 has the exact bytes.
  */
 #ifndef SUPERVISOR_RESULT_H
 #define SUPERVISOR_RESULT_H
@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 
-/* Returns the document, which the caller releases, and sets *exit_code to 0..255. Returns NULL with
- * ERR_INVALID if the message is wrong; the error names the field. `path` is the path of
- * result.json, which the document has too. */
+/* Returns the document, which the caller releases, and sets *exit_code to 0..255. If the message is
+ * wrong, returns NULL with ERR_INVALID, and the error names the field. `path` is the path of
+ * result.json, which is also a member of the document. */
 json_t *result_from_message(const json_t *message, const json_t *identity, const char *backend,
 			    const char *path, int *exit_code, struct error *err);
 

@@ -15,8 +15,8 @@
 int serial_log_open(struct serial_log *log, int dirfd, const char *name, uint64_t cap_bytes,
 		    struct error *err)
 {
-	/* O_APPEND is not used: with it pwrite() would ignore its offset, which drop_oldest_half()
-	 * needs. */
+	/* O_APPEND is not used, since pwrite() would then ignore its offset, which
+	 * drop_oldest_half() needs. */
 	autoclose int fd =
 		openat(dirfd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	struct stat st;
@@ -41,8 +41,8 @@ void serial_log_close(struct serial_log *log)
 	log->fd = -1;
 }
 
-/* Returns the offset at which the next line begins, at or after `from`. Returns `from` itself if no
- * line ends near it. */
+/* Returns the offset at which a line begins, at or after `from`. Returns `from` itself if no line
+ * ends near `from`. */
 static uint64_t next_tail_line(const struct serial_log *log, uint64_t from)
 {
 	char chunk[4096];
@@ -65,7 +65,7 @@ static void drop_oldest_half(struct serial_log *log)
 		from += (uint64_t)n;
 		to += (uint64_t)n;
 	}
-	/* Bytes that could not be moved are dropped, so that the cap holds in any case. */
+	/* If some bytes could not be moved, they are dropped, so that the cap holds in any case. */
 	if (ftruncate(log->fd, (off_t)to) == 0)
 		log->size = to;
 	log->boot = log->boot > dropped ? log->boot - dropped : 0;
@@ -107,8 +107,8 @@ static void append_serial(char *out, size_t out_size, size_t *n, const char *tex
 	out[*n] = '\0';
 }
 
-/* Returns whether the line would only mislead a reader. The kernel of a machine without a PCI bus
- * prints this line at every start. */
+/* Returns whether the line would mislead a reader. The kernel of a machine without a PCI bus prints
+ * this harmless line at every start. */
 static bool is_harmless(const char *line, size_t len)
 {
 	static const char words[] = "PCI: Fatal: No config space access function found";
@@ -116,8 +116,8 @@ static bool is_harmless(const char *line, size_t len)
 	return memmem(line, len, words, strlen(words)) != NULL;
 }
 
-/* Writes the lines of text joined by " | ". Leaves out empty and harmless lines and carriage
- * returns. */
+/* Writes the lines of `text`, joined by " | ", to `out`. Leaves out empty lines, harmless lines and
+ * carriage returns. */
 static void join_lines(const char *text, size_t len, char *out, size_t out_size)
 {
 	size_t n = 0;
@@ -138,8 +138,8 @@ static void join_lines(const char *text, size_t len, char *out, size_t out_size)
 	}
 }
 
-/* Writes the line of a kernel panic to out, if the last PANIC_SEARCH bytes of this boot have one.
- * The line is often followed by a long call trace, and would not be among the last lines. Returns
+/* If the last PANIC_SEARCH bytes of this boot have the line of a kernel panic, writes this line to
+ * `out`. A long call trace often follows the line, so it would not be among the last lines. Returns
  * how many bytes were written. */
 static size_t put_panic(const struct serial_log *log, char *out, size_t out_size)
 {
@@ -159,8 +159,8 @@ static size_t put_panic(const struct serial_log *log, char *out, size_t out_size
 	return used;
 }
 
-/* Returns an upper bound of the length of join_lines()'s result. The text " | " is two bytes longer
- * than the end of a line. */
+/* Returns an upper bound of the length of the result of join_lines(). The text " | " is two bytes
+ * longer than the end of a line. */
 static size_t joined_length(const char *text, size_t len)
 {
 	size_t total = len;
@@ -170,8 +170,8 @@ static size_t joined_length(const char *text, size_t len)
 	return total;
 }
 
-/* Writes as many whole lines from the end of the log as fit. If one line alone is too long, writes
- * its beginning. */
+/* Writes as many whole lines from the end of the log to `out` as fit. If one line alone is too
+ * long, writes its beginning. */
 static void put_last_lines(const struct serial_log *log, char *out, size_t out_size)
 {
 	char text[2048];
@@ -179,7 +179,7 @@ static void put_last_lines(const struct serial_log *log, char *out, size_t out_s
 	uint64_t from = log->size > log->boot + want ? log->size - want : log->boot;
 	ssize_t n = pread(log->fd, text, want, (off_t)from);
 	const char *line = text, *end = text + (n > 0 ? n : 0);
-	bool cut = from > log->boot; /* the first line's beginning is missing */
+	bool cut = from > log->boot; /* the beginning of the first line is missing */
 
 	while (cut || joined_length(line, (size_t)(end - line)) >= out_size) {
 		const char *next = memchr(line, '\n', (size_t)(end - line));

@@ -42,8 +42,7 @@ static void finish_probe(struct shell_probe *probe, const struct error *why)
 	done(data, why);
 }
 
-/* Reads the agent's answer. Any line is enough, since it shows that the agent is there and
- * reads. */
+/* Reads the agent's answer. Any line is enough, since it shows that the agent runs and reads. */
 static void on_agent_answer(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct shell_probe *probe = data;

@@ -14,7 +14,8 @@
 #include "base/list.h"
 #include "base/proc.h"
 
-#define ANSWER_MAX 16384u /* bytes of getent's answer, enough for any host's addresses */
+/* The most bytes of getent's answer, enough for the addresses of any host. */
+#define ANSWER_MAX 16384u
 #define READ_CHUNK 4096u
 
 struct target {
@@ -92,8 +93,8 @@ static void end_lookup(struct target *target)
 	buf_free(&target->bytes);
 }
 
-/* Reads the addresses in getent's lines "ADDRESS STREAM NAME". Lines for other kinds of sockets
- * repeat the addresses. */
+/* Reads the addresses in getent's lines "ADDRESS STREAM NAME". Ignores the lines for other kinds of
+ * sockets, which repeat the addresses. */
 static void read_getent(struct target *target)
 {
 	autofree char *text = strdup(buf_string(&target->bytes));
@@ -157,7 +158,7 @@ static void on_getent_output(struct loop *loop, int fd, uint32_t events, void *d
 	resolved(target, target->list.count == 0 ? &err : NULL);
 }
 
-/* Starts getent. *answer becomes a descriptor from which the output of getent can be read. */
+/* Starts getent. Sets *answer to a descriptor from which the output of getent can be read. */
 static int start_getent(const char *host, bool for_parent, struct proc *lookup, int *answer,
 			struct error *err)
 {
@@ -270,7 +271,7 @@ struct target_attempt *target_reach(struct target *target, uint64_t deadline_ns,
 	return NULL;
 }
 
-/* --- the target ------------------------------------------------------------------------------ */
+/* --- the life of a target -------------------------------------------------------------------- */
 
 static int split_target(struct target *target, const char *text, struct error *err)
 {

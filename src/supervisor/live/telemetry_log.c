@@ -72,8 +72,7 @@ void telemetry_open(struct telemetry_log *log, int dir)
 	*log = (struct telemetry_log){.dir = dir, .fd = -1};
 }
 
-/* Hashes the records that the file has from earlier boots, since the digest is of the whole
- * file. */
+/* Hashes the records of earlier boots in the file, since the digest is that of the whole file. */
 static int hash_what_is_there(struct telemetry_log *log, int fd, struct error *err)
 {
 	uint8_t chunk[16384];
@@ -126,7 +125,7 @@ static int add_telemetry_record(struct buf *lines, const json_t *record, const c
 	return text ? buf_printf(lines, err, "%s\n", text) : -1;
 }
 
-/* Writes all lines or none: a reader can do nothing with a file that ends within a line. */
+/* Writes either all lines or none. A reader cannot use a file that ends within a line. */
 static int write_lines(struct telemetry_log *log, const struct buf *lines, struct error *err)
 {
 	ssize_t n;
@@ -138,8 +137,8 @@ static int write_lines(struct telemetry_log *log, const struct buf *lines, struc
 		int errnum = n < 0 ? errno : ENOSPC;
 
 		if (n > 0 && ftruncate(log->fd, (off_t)log->bytes) < 0)
-			/* The next record opens the file again, and hashes the records that are
-			 * left in it. */
+			/* When the next record comes, the file is opened again, and its records are
+			 * hashed. */
 			log->fd = (close(log->fd), -1);
 		return error_errno(err, errnum, TELEMETRY_LOG);
 	}

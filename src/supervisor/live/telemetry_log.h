@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes telemetry.jsonl of a session: the records of the guest's own tracing, one JSON object in
- * each line, with the host's time at which the record came. The records are only the guest's word.
+ * each line, with the host's time at which the record came. The host cannot check the records.
  * The file has at most LIMIT_TELEMETRY_BYTES; further records are only counted. From time to time
  * the digest of the file is written to the audit log, so that nobody can change a record later.
  *
  * The message of the control stream is
  * {"type":"telemetry","format":1,"records":[{...}...],"lost"?:N}. It has at most TELEMETRY_RECORDS
- * records. `lost` is the number of records that the guest had to drop before these.
+ * records. `lost` is the number of records that the guest had to drop before these records.
  */
 #ifndef SUPERVISOR_TELEMETRY_LOG_H
 #define SUPERVISOR_TELEMETRY_LOG_H
@@ -24,17 +24,19 @@
 #define TELEMETRY_RECORDS 128
 
 struct telemetry_log {
-	int dir, fd; /* `dir` is closed by its owner; `fd` is -1 until a record has come */
+	/* dir: the workspace's directory, which the caller closes. fd: the file; -1 until a record
+	 * has come. */
+	int dir, fd;
 	uint64_t bytes, records, dropped;
 	struct sha256 sha; /* the digest of the bytes in the file */
-	bool changed;	   /* records came or were dropped since the last telemetry_digest() */
+	bool changed;	   /* records have come or were dropped since the last telemetry_digest() */
 };
 
-/* Checks that the message is well formed. ERR_INVALID: it is not. */
+/* Checks that the message is well formed. ERR_INVALID: the message is malformed. */
 int telemetry_check(const json_t *message, struct error *err);
-/* Reads a telemetry-status. Returns the data for the audit log, marked with "origin":"guest", which
- * the caller releases. Sets *whole to whether everything is traced. ERR_INVALID: the message is
- * wrong. */
+/* Reads a message telemetry-status. Returns the data for the audit log, marked with
+ * "origin":"guest". The caller releases the data. Sets *whole to true if everything is traced, else
+ * to false. ERR_INVALID: the message is wrong. */
 json_t *telemetry_read_status(const json_t *message, bool *whole, struct error *err);
 /* Begins the log. `dir` is the workspace's directory. The file is made, or continued, when the
  * first record comes. */
@@ -42,8 +44,8 @@ void telemetry_open(struct telemetry_log *log, int dir);
 /* Writes the records of a checked message. If this fails, for example because there is no room, the
  * records count as dropped. */
 int telemetry_take(struct telemetry_log *log, const json_t *message, struct error *err);
-/* Returns {"bytes","sha256","records","dropped"}, which the caller releases, if something has
- * changed since the last call, else NULL. */
+/* If something has changed since the last call, returns {"bytes","sha256","records","dropped"},
+ * which the caller releases; else returns NULL. */
 json_t *telemetry_digest(struct telemetry_log *log);
 void telemetry_close(struct telemetry_log *log);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Watches the base below a running session's layer. The base must stay as it was when it was
- * hashed. Each start compares the digest of the base. While the session runs, this watch looks
+/* Watches the base below a running session's layer. The base must have the contents that were
+ * hashed. Each start compares the digest of the base. While the session runs, this watch checks
  * whether the base's file was replaced or written, or got another owner or mode. */
 #ifndef SUPERVISOR_WATCH_BASE_H
 #define SUPERVISOR_WATCH_BASE_H
@@ -16,14 +16,14 @@ struct watch_base {
 	struct stat was;
 };
 
-/* The broker's duty for a watch. If there is a broker, the broker looks at the file: a process
- * that has given up its rights may not be able to reach the file. The duty's data is the watch, or
+/* The broker's duty for a watch. If there is a broker, it looks at the file, since a process that
+ * has given up its rights may not be able to reach the file. The duty's data is the watch, or
  * NULL. */
 extern const struct broker_duty watch_base_duty;
 int watch_base_begin(struct watch_base *watch, const char *path, struct error *err);
-/* Returns a text about a difference that is new: "is gone", "was replaced"... Returns NULL if there
- * is no new difference. The same difference is not returned twice in a row. */
+/* Returns a text about a new difference, for example "is gone" or "was replaced". Returns NULL if
+ * there is no new difference. A difference that was just returned is not returned again. */
 const char *watch_base_look(struct watch_base *watch);
-void watch_base_end(struct watch_base *watch); /* accepts a zeroed one */
+void watch_base_end(struct watch_base *watch); /* ends the watch; accepts a zeroed struct */
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports that the host has too little memory, at most once in LIMIT_PRESSURE_AGAIN_MS. On Linux
  * the kernel reports this (pressure stall information) if tasks have waited for memory for
- * LIMIT_PRESSURE_US within two seconds. On macOS the kernel reports a lack of memory too. */
+ * LIMIT_PRESSURE_US within two seconds. On macOS the kernel decides when it reports a lack of
+ * memory. */
 #ifndef SUPERVISOR_WATCH_PRESSURE_H
 #define SUPERVISOR_WATCH_PRESSURE_H
 
@@ -10,8 +11,8 @@
 #include "base/error.h"
 #include "base/loop.h"
 
-/* Called for a report. `what` is {"some":"avg10=...", "full":...} on Linux, and {"level":"warning"}
- * or {"level":"critical"} on macOS. The function takes it over. */
+/* Called for each report. `what` is {"some":"avg10=...", "full":...} on Linux, and
+ * {"level":"warning"} or {"level":"critical"} on macOS. The function takes `what` over. */
 typedef void watch_pressure_fn(void *data, json_t *what);
 
 struct watch_pressure;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds children and sockets that a VMM should not have, by a look into /proc. A VMM in its cell
+ * Finds children and sockets that a VMM should not have, by looking into /proc. A VMM in its cell
  * starts no process and makes no connection. So a new child or socket of the VMM shows that an
  * attacker has taken the VMM over. The VMM is trusted until its guest is ready. The children and
- * sockets that it has up to then are remembered as expected.
+ * sockets that it has at that time are remembered as expected.
  */
 #ifndef SUPERVISOR_WATCH_VMM_H
 #define SUPERVISOR_WATCH_VMM_H
@@ -21,26 +21,27 @@
 #define WATCH_VMM_CHILDREN 32
 
 struct watch_vmm {
-	struct proc vmm; /* the caller closes its pidfd, which is -1 if the broker looks */
-	/* The VMM has its own vsock device. So each connection to the guest makes a new socket of
-	 * the VMM, and only children are looked at. */
+	/* The VMM. The caller closes its pidfd, which is -1 if the broker does the work. */
+	struct proc vmm;
+	/* The VMM has its own vsock device. Such a VMM makes a new socket for each connection to
+	 * the guest, so only its children are watched. */
 	bool own_sockets;
 	unsigned long long sockets[WATCH_VMM_SOCKETS]; /* the inodes of known sockets */
 	size_t socket_count;
 	pid_t children[WATCH_VMM_CHILDREN]; /* the known children */
 	size_t child_count;
-	unsigned allowed; /* how many new sockets are still expected */
+	unsigned allowed; /* the number of new sockets that are still expected */
 };
 
-/* The broker's duty for a watch. If there is a broker, the broker does the work of the two
- * functions below: only a process with the right to look into the VMM sees its children and
- * sockets. The duty's data is a struct watch_vmm of the VMM. */
+/* The broker's duty for a watch. If there is a broker, it does the work of the two functions below,
+ * since only a process with the right to look into the VMM sees its children and sockets. The
+ * duty's data is a struct watch_vmm of the VMM. */
 extern const struct broker_duty watch_vmm_duty;
 /* Remembers the children and sockets that the VMM has now as expected. */
 int watch_vmm_expect(struct watch_vmm *watch, const struct proc *vmm, struct error *err);
-/* Returns an array of the children and sockets that are new. Each is returned only once:
- * {"what":"child","pid","exe"?} and {"what":"socket","inode"}. The array is empty if nothing is
- * new. The caller releases it. Returns NULL with an error if the VMM cannot be looked at. */
+/* Returns an array of the new children and sockets of the VMM: {"what":"child","pid","exe"?} and
+ * {"what":"socket","inode"}. Each is returned only once. The array is empty if there is nothing
+ * new. The caller releases the array. Returns NULL with an error if the VMM cannot be looked at. */
 json_t *watch_vmm_look(struct watch_vmm *watch, struct error *err);
 
 #endif
