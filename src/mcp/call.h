@@ -31,7 +31,8 @@ struct mcp_call {
 	struct list_link link;
 	struct mcp_server *server;
 	const struct mcp_tool *tool;
-	json_t *message; /* the client's request; the next three members are parts of it */
+	json_t *message; /* the client's request; the values of the next three members belong to
+			  * it */
 	const json_t *id;
 	const json_t *arguments; /* the arguments, which match the tool's schema; NULL: there are
 				  * none */
@@ -49,9 +50,9 @@ struct mcp_calls {
 	/* The calls whose answers the client waits for: calls that run on a thread, and calls that
 	 * wait for a thread. */
 	struct list running, waiting;
-	/* The number of calls under way, and of threads. A call that is sending its answer is not
-	 * under way any more. A cancelled call is not under way either, though its thread may still
-	 * have to end the command in the guest. */
+	/* The number of calls under way, and the number of threads. A call that is sending its
+	 * answer does not count as under way. A cancelled call does not either, though its thread
+	 * may still have to end the command in the guest. */
 	unsigned under_way, threads;
 };
 

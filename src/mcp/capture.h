@@ -15,7 +15,7 @@ struct captured_stream {
 	struct buf head;
 	uint8_t *tail; /* a ring with the last bytes; NULL while `head` is not full */
 	size_t tail_room, tail_at;
-	uint64_t total; /* bytes of the whole stream */
+	uint64_t total; /* the number of bytes of the whole stream */
 };
 
 struct mcp_capture {

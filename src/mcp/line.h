@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* A decoder of lines. It starts as {0}. */
+/* A decoder of lines. It must begin as {0}. */
 struct line_decoder {
 	struct buf bytes; /* the line that was handed out last, and the bytes after it */
 	size_t taken;	  /* the length in bytes of the line that was handed out last */
@@ -24,7 +24,7 @@ void line_decoder_free(struct line_decoder *decoder);
 int line_feed(struct line_decoder *decoder, const void *bytes, size_t len, struct error *err);
 
 enum line_got {
-	LINE_NONE, /* more bytes are needed */
+	LINE_NONE, /* there is no whole line yet */
 	LINE_WHOLE,
 	/* The line is longer than MCP_LINE_BYTES. This is returned once for the line, as soon as it
 	 * is known. The bytes up to the end of the line are dropped. */

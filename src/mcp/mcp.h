@@ -43,7 +43,9 @@
 /* The things that the person who starts the server allows. 0, false and NULL are the defaults.
  * Lists end with NULL. */
 struct mcp_options {
-	const char *state_dir, *backend; /* as for microagent_open() and microagent_use_backend() */
+	/* The state directory, as for microagent_open(), and the backend, as for
+	 * microagent_use_backend(). */
+	const char *state_dir, *backend;
 	/* The names of the tools that are offered; NULL: all tools that the other options allow. */
 	const char *const *tools;
 	const char *const *bases; /* bases for sessions; the first is the default */
@@ -70,7 +72,8 @@ struct mcp_options {
 	int64_t memory_mib, cpus;
 	/* When the server ends, the sessions that it made stay. Otherwise they are destroyed. */
 	bool keep;
-	/* Shows the person a warning that is not the answer to a request. May be NULL. */
+	/* Shows the person who started the server a warning that is not the answer to a request.
+	 * May be NULL. */
 	void (*warn)(const char *text);
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON-RPC 2.0 as the Model Context Protocol uses it: an id is a text or an integer. */
+/* JSON-RPC 2.0 in the form of the Model Context Protocol, in which an id is a text or an
+ * integer. */
 #ifndef MCP_RPC_H
 #define MCP_RPC_H
 
@@ -23,7 +24,7 @@ enum rpc_code {
 
 /* The parts of a client's message. They belong to the JSON value of the message. */
 struct rpc_request {
-	const json_t *id;     /* NULL: the message is a notification */
+	const json_t *id;     /* the id of the request; NULL: the message is a notification */
 	const char *method;   /* NULL: the message is an answer, and the server never asks
 			       * anything */
 	const json_t *params; /* an object, which may be empty */

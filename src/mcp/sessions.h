@@ -31,7 +31,7 @@ struct mcp_room {
 struct mcp_sessions {
 	const struct mcp_options *options;
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* is signalled when a place becomes free or a call is cancelled */
+	pthread_cond_t changed; /* signalled when a place becomes free or a call is cancelled */
 	/* `list` has the sessions that calls may use. `past` has the names of sessions that this
 	 * server made and that are gone. */
 	struct list list, past;

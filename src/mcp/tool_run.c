@@ -13,7 +13,7 @@
 #include "mcp/server.h"
 #include "mcp/tools.h"
 
-/* A command that runs for a call. */
+/* A command that runs for a call, and its captured output. */
 struct tool_command {
 	struct mcp_call *call;
 	struct mcp_capture capture;

@@ -20,7 +20,7 @@ enum tool_need {
 
 struct mcp_tool {
 	const char *name, *title, *description;
-	unsigned needs; /* bits of enum tool_need */
+	unsigned needs; /* the things that the tool needs, as bits of enum tool_need */
 	bool read_only, destructive, idempotent;
 	/* The tool can reach the hosts that the network of a machine allows. */
 	bool reaches_out;

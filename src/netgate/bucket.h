@@ -12,8 +12,9 @@
 #define BUCKET_RATE_MAX UINT64_C(1000000000000)
 
 struct bucket {
-	uint64_t per_second; /* bytes per second, at most BUCKET_RATE_MAX; 0: no limit */
-	uint64_t bytes;	     /* bytes in the bucket */
+	uint64_t per_second; /* the limit in bytes per second, at most BUCKET_RATE_MAX; 0: no
+			      * limit */
+	uint64_t bytes;	     /* the number of bytes in the bucket */
 	uint64_t parts;	     /* the part of a further byte that the bucket has, in millionths */
 	/* The time in ns when the bucket was last filled. 0: the bucket was not filled yet, and the
 	 * first filling makes it full. */
@@ -26,8 +27,8 @@ uint64_t bucket_fill(struct bucket *bucket, uint64_t now);
 /* Takes `bytes` bytes out of the bucket. `bytes` is at most the value that bucket_fill()
  * returned. */
 void bucket_take(struct bucket *bucket, uint64_t bytes);
-/* Returns the time in ns, counted from the last filling, after which the bucket has enough bytes
- * for the lane to go on; 0 if it has enough now. */
+/* Returns how many ns after the last filling the bucket will have enough bytes for the lane to go
+ * on. Returns 0 if it has enough bytes now. */
 uint64_t bucket_wait(const struct bucket *bucket);
 
 #endif

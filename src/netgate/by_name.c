@@ -69,7 +69,7 @@ void by_name_tell_silent(struct gate *g, uint64_t silence_ns)
 		}
 }
 
-/* Opens a flow by a name. Returns NULL if no name opens it. */
+/* Opens the flow if a name opens its address and port. Returns NULL if no name does. */
 static struct flow *open_flow(struct gate *g, const struct flow_key *key)
 {
 	struct egress *e = &g->egress;

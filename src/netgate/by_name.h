@@ -46,7 +46,8 @@ void by_name_change(struct gate *gate, bool allow, const char *text);
 void by_name_tell_opened(struct gate *gate, struct flow *flow);
 /* Returns true if connections to the port are also judged by their first words. */
 bool by_name_hears(const struct gate *gate, uint16_t port);
-/* Judges a frame with words of the guest. Returns true if the frame may pass. */
+/* Judges a frame with words of the guest (bytes of the connection's stream). Returns true if the
+ * frame may pass. */
 bool by_name_words(struct gate *gate, struct flow *flow, const struct flow_key *key,
 		   const uint8_t *frame, const struct segment *segment);
 /* Notes how far a segment from passt to the guest acknowledges the words of a connection. */

@@ -15,7 +15,8 @@ enum {
 	DNS_OPCODE = 0x7800,
 	DNS_TRUNCATED = 0x0200,
 	DNS_RECURSION_WISHED = 0x0100,
-	DNS_RECURSION = 0x0180, /* recursion is wished for, and is available */
+	DNS_RECURSION = 0x0180, /* the flags that recursion is wished for, and that it is
+				 * available */
 	DNS_CODE = 0x000f,
 	/* Values of DNS_CODE: */
 	DNS_OK = 0,

@@ -8,7 +8,7 @@
 struct record {
 	struct host_name owner;
 	uint16_t type;
-	size_t ttl, data, len; /* offsets in the message */
+	size_t ttl, data, len; /* offsets in bytes in the message */
 };
 
 /* Reads the record that begins at the offset `at`. Returns the offset of the record's end; 0 if the

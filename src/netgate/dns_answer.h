@@ -9,7 +9,7 @@
 #define DNS_ADDRESSES_MAX 76
 
 struct dns_address {
-	uint32_t address; /* in host byte order */
+	uint32_t address; /* an IPv4 address in host byte order */
 	uint32_t ttl;	  /* the time to live, in seconds */
 };
 

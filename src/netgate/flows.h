@@ -24,16 +24,18 @@
 #include "netgate/screen.h"
 
 #define FLOW_WAYS 4
-#define FLOW_BUCKETS 2048 /* a power of two */
+#define FLOW_BUCKETS 2048 /* number of buckets, a power of two */
 
 enum flow_state {
-	FLOW_TOLD,   /* no name has opened the flow: the supervisor only got a line about it */
+	/* No name has opened the flow. The supervisor only got a line about it. */
+	FLOW_TOLD,
 	FLOW_OPEN,   /* a name has opened the flow, and its frames pass */
-	FLOW_CALLED, /* a name has opened the flow, but its first words must be judged; the SYN has
-		      * no answer yet */
-	FLOW_SAYS,   /* a name has opened the flow, and its first words must be judged; the SYN has
-		      * its answer, so the guest may send these words */
-	FLOW_SHUT    /* the flow was in one of the three states above, and its frames pass no
+	FLOW_CALLED, /* A name has opened the flow, but its first words must be judged. The SYN has
+		      * no answer yet. */
+	/* A name has opened the flow, and its first words must be judged. The SYN has its answer,
+	 * so the guest may send these words. */
+	FLOW_SAYS,
+	FLOW_SHUT /* the flow was FLOW_OPEN, FLOW_CALLED or FLOW_SAYS, and its frames pass no
 		      * more */
 };
 
@@ -57,12 +59,13 @@ struct flow {
 	uint8_t rule;  /* the number of the rule that has opened the flow */
 	/* The index of the flow's slot (openings.h) plus 1; 0: the flow has no slot. */
 	uint8_t slot;
-	bool has_said;	 /* words of the flow were kept, so `said` is set */
-	bool is_over;	 /* one side has ended the connection */
-	uint8_t line;	 /* enum flow_line */
-	uint32_t said;	 /* the sequence number at which the latest words that were kept begin */
-	uint32_t start;	 /* the sequence number at which the guest's words begin; set from
-			  * FLOW_CALLED on */
+	bool has_said; /* words of the flow were kept, so `said` is set */
+	bool is_over;  /* one side has ended the connection */
+	uint8_t line;  /* enum flow_line */
+	/* The sequence number at which the latest kept words begin. */
+	uint32_t said;
+	/* The sequence number at which the guest's words begin. It is set from FLOW_CALLED on. */
+	uint32_t start;
 	uint32_t call;	 /* the sequence number of the latest SYN */
 	uint64_t called; /* time in ns when `line` was last changed */
 };

@@ -142,8 +142,8 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes
 	g->out_rate.per_second = g->in_rate.per_second = bytes_per_second;
 }
 
-/* Handles all messages that the supervisor has sent. If the supervisor has ended, only notes that:
- * the kernel ends this process too (PR_SET_PDEATHSIG). */
+/* Handles all messages that the supervisor has sent. If the supervisor has ended, only stores this
+ * fact, since the kernel ends this process too (PR_SET_PDEATHSIG). */
 static void hear_supervisor(struct gate *g)
 {
 	static uint8_t message[MESSAGE_BYTES];

@@ -19,20 +19,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LANE_BYTES 524288 /* room for several of the longest frames */
+#define LANE_BYTES 524288 /* bytes of the buffer: room for several of the longest frames */
 #define LANE_LENGTH 4
 
 struct lane {
 	int from, to;
 	/* The socket is a packet socket (packet.h), whose frames have no length before them. */
 	bool from_packets, to_packets;
-	/* Judges a frame, which it may change in place. Returns true if the frame passes. NULL: all
-	 * frames pass. */
+	/* The function that judges a frame, and may change it in place. It returns true if the
+	 * frame passes. NULL: all frames pass. */
 	bool (*pass)(void *data, uint8_t *frame, size_t len);
 	void *data;
 	uint64_t credit; /* the number of bytes that may be read in this run */
 	size_t longest;	 /* the greatest length of a frame, in bytes; longer frames are skipped */
-	uint64_t skip;	 /* number of bytes of a skipped frame that are still to come */
+	uint64_t skip;	 /* the number of bytes of a skipped frame that have not come yet */
 	size_t start, ready, parsed, end;
 	uint8_t buf[LANE_BYTES];
 };

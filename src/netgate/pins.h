@@ -12,7 +12,7 @@
 #include "netgate/names.h"
 
 #define PINS_MAX 4096
-#define PINS_HEADS 8192 /* a power of two */
+#define PINS_HEADS 8192 /* number of chains, a power of two */
 
 struct pin {
 	uint64_t until; /* time in ns at which the pin ends */

@@ -107,7 +107,8 @@ static bool read_target(struct bytes target, struct bytes *authority)
 	return len != 0;
 }
 
-/* Reads a line such as "GET / HTTP/1.1". */
+/* Reads a request line such as "GET / HTTP/1.1". Sets *authority to the host that the line names,
+ * or makes it empty. */
 static bool read_request_line(struct bytes line, struct bytes *authority)
 {
 	struct bytes method, target;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of netgate. */
+/* Reads the command line of netgate. */
 #ifndef NETGATE_SETTINGS_H
 #define NETGATE_SETTINGS_H
 

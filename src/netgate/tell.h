@@ -13,9 +13,9 @@
  *   icmp 10.0.2.15 -> 192.0.2.1
  *   17 connections more were not listed
  *
- * Only a number of lines are sent in each second, since a guest that opens thousands of connections
- * must not fill the host's disk. Further connections are only counted, and their number is sent in
- * a later second.
+ * In each second only a limited number of lines are sent, since a guest that opens thousands of
+ * connections must not fill the host's disk. Further connections are only counted, and their number
+ * is sent in a later second.
  */
 #ifndef NETGATE_TELL_H
 #define NETGATE_TELL_H
@@ -32,7 +32,7 @@
 enum telling { TELL_PASSED, TELL_REFUSED, TELL_WOULD_REFUSE };
 
 struct teller {
-	int fd; /* -1: no line is sent */
+	int fd; /* the socket to the supervisor; -1: no line is sent */
 	uint32_t guest;
 	uint64_t per_second;
 	uint64_t second; /* time in ns when the second began in which lines are counted */

@@ -6,10 +6,10 @@
  *   {"job":"identify","directory":P}
  *   {"job":"latest"}
  *
- * The answer is lines of JSON on stdout. The last line is an answer like every other answer of a
- * supervisor ({"ok":...}). Before the last line, an installation prints one line about the restore
- * image, {"event":"image",...}, and a line {"event":"progress","percent":N} each time that the
- * number has changed. "latest" prints {"event":"latest","url":U}.
+ * The answer is lines of JSON on stdout. The last line has the form of every answer of a supervisor
+ * ({"ok":...}). Before it, the job "install" prints one line about the restore image,
+ * {"event":"image",...}, and a line {"event":"progress","percent":N} each time that N has changed.
+ * The job "latest" prints {"event":"latest","url":U}.
  *
  * The job ends when the other end of its stdin is closed. Otherwise nothing would end the machine
  * of an installation, which takes many minutes.

@@ -14,7 +14,7 @@ struct options {
 	int events_fd;	   /* the descriptor to which each recorded event is written as a line; -1:
 			    * there is none */
 	bool attach;	   /* the workload waits for a client on the agent's port */
-	bool remove;	   /* the workspace is removed when everything has ended */
+	bool remove;	   /* the workspace is removed when its machine has ended */
 	bool capabilities; /* the program prints what its backend can do, and reads no request */
 	bool macos;	   /* the program makes the files of a macOS guest, as the job on stdin
 		      * requires */
@@ -40,7 +40,7 @@ struct options {
 	int64_t cell_number;
 	bool keep_quarantined; /* for kill and delete: they refuse a workspace in quarantine */
 	bool recorded;	       /* for prepare, start and console: they use the recorded config */
-	bool full;	       /* for inspect: the root file system is hashed anew */
+	bool full;	       /* for inspect: the root file system is hashed again */
 	bool help, version;
 	/* ^If the program is a live supervisor: the <stateDir>/<runtimeID> of its workspace. NULL:
 	 * the program is not a live supervisor. */

@@ -34,7 +34,8 @@ static const struct asking network_askings[] = {
 	{"bridged", LINUX "\"network\":{\"mode\":\"bridged\",\"interface\":\"br0\"}"},
 };
 
-/* Features that have no sample in config_fields, or whose sample there does not ask for enough. */
+/* Features for which config_fields has no sample, or only a sample that does not ask for the whole
+ * feature. */
 static const struct asking feature_askings[] = {
 	/* The mode is isolated because every backend has this mode. Port forwards on an isolated
 	 * network are refused by most backends in a request, but not in a record. The samples are

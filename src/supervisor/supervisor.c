@@ -120,7 +120,8 @@ static int print_document(const json_t *document, struct error *err)
 	return fd_write_all(STDOUT_FILENO, "\n", 1, err);
 }
 
-/* Writes the answer to stdout, and the message of an error to stderr. Returns the exit code. */
+/* Writes the answer to stdout. If the command has failed, also writes the error's message to
+ * stderr. Returns the exit code. */
 static int answer_caller(const struct backend *backend, enum command command,
 			 const struct response *response, int status, const struct error *failure)
 {
@@ -187,7 +188,7 @@ static int serve_request(const struct backend *backend, const struct options *op
 	/* The end of the lifeline cancels the hashing. Before a machine exists, the hashing takes
 	 * longest. */
 	digest_cancel_by(options->lifeline_fd);
-	/* A document that is longer than the limit is refused without being read to its end. */
+	/* If the document is longer than the limit, it is refused before its end is read. */
 	if (fd_read_to_end(STDIN_FILENO, &document, &err) < 0)
 		status = error_prefix(&err, "request");
 	else if (document.len == 0)

@@ -45,7 +45,7 @@
 /* A port of the host that the guest may dial. */
 struct host_port {
 	uint32_t port;
-	char path[CORE_SOCKET_PATH]; /* the path for connect(); empty: there is no socket */
+	char path[CORE_SOCKET_PATH]; /* the path for connect(); empty: the port has no socket */
 };
 
 struct core_config {
@@ -85,8 +85,8 @@ struct core {
 	/* The guest's end of the port was lost, and the guest may open it again. */
 	bool awaits_agent;
 	uint32_t next_port;
-	/* The monotonic time, in ns, at which the listener is watched again after accept() failed;
-	 * 0: the listener is watched. */
+	/* The monotonic time, in ns, at which the listener is watched again after accept() has
+	 * failed; 0: the listener is watched. */
 	uint64_t accept_again;
 	struct iovec iov[CORE_IOV];
 };
@@ -133,7 +133,7 @@ void core_link(struct core *core, bool linked);
  * end at their deadlines. A stream that a client requests before that call waits in the same
  * way. */
 void core_lose_agent(struct core *core);
-/* Accepts no further host clients. */
+/* Stops accepting host clients. */
 void core_stop_listening(struct core *core);
 /* Returns true if a stream has ended for the guest, and a reader on the host has not yet taken its
  * last bytes. */

@@ -42,7 +42,7 @@ bool output_due(const struct stream *s)
 	return s->want || shut_due(s) || (has_data(s) && (output_credit(s) || !s->asked));
 }
 
-/* Writes the header of a packet into the slot. The packet's payload is in the slot already. */
+/* Writes the header of a packet into the slot. The payload of the packet is already in the slot. */
 static void put_header(const struct core *core, struct stream *s, struct span *slot,
 		       enum packet_op op, unsigned flags, uint32_t len)
 {

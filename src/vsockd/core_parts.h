@@ -19,8 +19,8 @@ void core_abort(struct core *core, struct stream *s);
  * yet taken all bytes of the guest, the stream is kept until they are delivered; else it is
  * released. */
 void core_guest_ended(struct core *core, struct stream *s);
-/* Closes the host's side of the stream if both directions are over, and queues the stream if it has
- * something for the guest. Must be called when anything about a stream has changed. May release the
+/* If both directions are over, closes the host's side of the stream. If the stream has something
+ * for the guest, queues the stream. Must be called after every change of a stream. May release the
  * stream. */
 void core_settle(struct core *core, struct stream *s);
 union poll_ref core_ref(const struct core *core, const struct stream *s);

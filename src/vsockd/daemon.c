@@ -153,7 +153,7 @@ static int on_kick(struct daemon *d, union poll_ref ref, uint32_t events, struct
 	return 0;
 }
 
-/* Notes the event. daemon_run() looks at the port after every round. */
+/* Notes the event of the port. daemon_run() looks at the port after every round. */
 static int on_port(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
 {
 	(void)ref, (void)err;

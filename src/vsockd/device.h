@@ -37,7 +37,8 @@ void device_init(struct device *device, struct core *core, uint64_t guest_cid, i
 /* Handles the packets that the guest has sent. Then sets the rings back to their first state, and
  * ends the core's streams. */
 void device_reset(struct device *device);
-/* Resets the device when the front-end is gone, and releases everything that the front-end gave. */
+/* Called when the front-end is gone. Resets the device, and releases the memory and descriptors
+ * that the front-end has given. */
 void device_disconnect(struct device *device);
 
 /* Functions that set the kick or call descriptor of a ring and close the old descriptor. If `fd` is

@@ -5,18 +5,19 @@
  * it has or is given, and connects to the sockets of the listed ports. The stages take away the
  * rights to do anything else:
  *
- *   core dumps   RLIMIT_CORE 0: guest memory is mapped here.
- *   identity     --uid and --gid, if root was asked to change.
- *   namespaces   user (not for root, who has the rights without it), mount, net, ipc, uts. No pid
- *                namespace: it would need a second process, and after the last stage no system
- *                call is allowed that reaches a process by its number.
- *   root         an empty read-only tmpfs, in which only the sockets of the listed ports are bound,
- *                each named by its port number. All that the daemon can still do with the file
- *                system is for example connect("1024").
- *   capabilities all sets empty, also the bounding set; no_new_privs.
- *   TCP          Landlock, if the kernel has its rules for ports: the daemon cannot connect a TCP
- *                socket, also not one that another process has given to it.
- *   system calls seccomp.c.
+ *   core dumps   RLIMIT_CORE is 0, since guest memory is mapped in this process.
+ *   identity     The daemon becomes the user and group of --uid and --gid, if they are given.
+ *   namespaces   The daemon gets new namespaces: user (not for root, who has the rights without
+ *                it), mount, net, ipc, uts. A pid namespace is not needed: it would need a second
+ *                process, and after the last stage no system call is allowed that reaches a process
+ *                by its number.
+ *   root         The root directory is an empty read-only tmpfs, in which only the sockets of the
+ *                listed ports are bound. Each is named by its port number. With the file system the
+ *                daemon can then only connect to these sockets, for example by connect("1024").
+ *   capabilities All sets are empty, also the bounding set; no_new_privs is set.
+ *   TCP          Landlock forbids the daemon to connect a TCP socket, even one that another process
+ *                has given to it, if the kernel's Landlock has rules for ports.
+ *   system calls Only the system calls in seccomp.c are allowed.
  *
  * A container or a distribution may refuse namespaces. Then the daemon ends, unless --unconfined is
  * given. With --unconfined it reaches the sockets through descriptors that were opened before, and

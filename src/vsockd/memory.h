@@ -29,7 +29,7 @@ struct memory {
 	struct {
 		struct memory_region at;
 		uint8_t *map;	 /* the mapping, which begins with offset 0 of the descriptor */
-		uint64_t length; /* bytes of the mapping */
+		uint64_t length; /* the number of bytes of the mapping */
 	} region[MEMORY_REGIONS];
 };
 

@@ -35,10 +35,10 @@ union poll_ref {
 	};
 };
 
-/* Functions that begin, change and end the watch of a descriptor. The first two return 0, or -1
- * with the errno of epoll_ctl(). Closing a descriptor ends its watch only if no other process has
- * the same open file. The front-end keeps an eventfd that it sent, so the watch of such an eventfd
- * must be removed before the eventfd is closed. */
+/* Functions that begin, change and end the watch of a descriptor. poll_add() and poll_change()
+ * return 0, or -1 with the errno of epoll_ctl(). Closing a descriptor ends its watch only if no
+ * other process has the same open file. The front-end keeps each eventfd that it has sent, so the
+ * watch of such an eventfd must be removed before the eventfd is closed. */
 int poll_add(int epfd, int fd, uint32_t events, union poll_ref ref);
 int poll_change(int epfd, int fd, uint32_t events, union poll_ref ref);
 void poll_remove(int epfd, int fd);

@@ -49,7 +49,7 @@ struct port {
 /* Sets the port up. `fd` is a connected and non-blocking socket, which the caller closes. If `fd`
  * is -1, there is no connection yet, and port_pump() does nothing. */
 void port_init(struct port *port, struct core *core, uint64_t guest_cid, int fd, struct log *log);
-/* Notes an edge-triggered event of epoll for port_pump(). */
+/* Stores an edge-triggered event of epoll for port_pump(). */
 void port_event(struct port *port, uint32_t events);
 /* Moves a limited number of packets in both directions. Returns true if there is more to do. */
 bool port_pump(struct port *port);

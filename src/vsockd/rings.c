@@ -140,7 +140,7 @@ static bool walk_chain(const struct ring *ring, const struct memory *memory,
 			return false;
 		index = d.next;
 	}
-	return false; /* the chain is a loop */
+	return false; /* the chain never ends, so it is a loop */
 }
 
 enum ring_result ring_take(struct ring *ring, const struct memory *memory,

@@ -40,11 +40,11 @@ struct ring_address {
 struct ring {
 	unsigned num; /* the number of descriptors, a power of two; 0: not set */
 	struct ring_address address;
-	bool addressed; /* address has been set */
+	bool addressed; /* the front-end has set `address` */
 	int kick;	/* the eventfd by which the guest notifies the device; -1: there is none */
 	int call;	/* the eventfd by which the device interrupts the guest; -1: there is
 			 * none */
-	bool kicked;	/* SET_VRING_KICK came, and no GET_VRING_BASE after it */
+	bool kicked;	/* SET_VRING_KICK has come, and no GET_VRING_BASE since then */
 	bool enabled;
 	bool broken;
 	bool quiet; /* the guest has been asked not to kick */
@@ -61,7 +61,7 @@ struct ring {
 
 enum ring_direction { RING_TO_HOST, RING_TO_GUEST };
 enum ring_result {
-	RING_EMPTY, /* there is no chain, or the ring does not work */
+	RING_EMPTY, /* no chain can be taken, or the ring does not work */
 	RING_CHAIN,
 	RING_BAD, /* the chain that was taken is malformed; the caller gives it back with length
 		   * 0 */

@@ -30,7 +30,8 @@ enum stream_state {
 	/* The guest's answer to a REQUEST is awaited until a deadline. The stream has ports. The
 	 * guest may only send RESPONSE or RST. The client's bytes stay in the client's socket. */
 	STREAM_REQUESTED,
-	/* Bytes flow. The stream has ports. Either direction may already have ended. */
+	/* The stream is open, and bytes flow. The stream has ports. Either direction may already
+	 * have ended. */
 	STREAM_OPEN,
 	/* The host's side is closed. A SHUTDOWN of both directions is sent or waits to be sent, and
 	 * the guest's RST is awaited until a deadline. The stream has ports and no descriptor.
@@ -87,18 +88,18 @@ struct stream {
 	bool asked : 1;
 	/* The stream is in the list of streams that have something for the guest. */
 	bool queued : 1;
-	bool armed : 1; /* EPOLLOUT is watched */
+	bool armed : 1; /* EPOLLOUT is watched for the host's socket */
 	/* A host client has requested the stream, so the stream is counted in `clients`. */
 	bool client : 1;
 	bool touched : 1; /* the stream's buffer was used, so it may have memory */
 	/* Counts of bytes from the guest. The buffer has rx_cnt - fwd_cnt bytes. They begin at the
 	 * offset fwd_cnt modulo the size of the buffer. */
-	uint32_t rx_cnt; /* bytes that the guest has sent */
+	uint32_t rx_cnt; /* the number of bytes that the guest has sent */
 	/* How many of the rx_cnt bytes were given to the host's socket, or dropped. */
 	uint32_t fwd_cnt;
 	uint32_t told; /* the value of fwd_cnt that the guest was last told */
 	/* Counts of bytes to the guest. */
-	uint32_t tx_cnt;     /* bytes that were sent to the guest */
+	uint32_t tx_cnt;     /* the number of bytes that were sent to the guest */
 	uint32_t peer_fwd;   /* how many of the tx_cnt bytes the guest's application has taken */
 	uint32_t peer_alloc; /* the size in bytes of the guest's buffer for the stream */
 	uint16_t hash_next;
@@ -115,8 +116,9 @@ struct list {
 struct stream_table {
 	struct stream *streams;
 	uint16_t *buckets;
-	uint8_t *buffers;      /* the buffers of all streams; untouched pages need no memory */
-	uint32_t buffer_bytes; /* bytes of one stream's buffer; a power of two */
+	/* The buffers of all streams. Pages that were never written need no memory. */
+	uint8_t *buffers;
+	uint32_t buffer_bytes; /* the size of one stream's buffer in bytes; a power of two */
 	unsigned capacity;
 	unsigned bucket_mask;
 	/* The index of the first entry that was never used. All later entries were never used

@@ -292,7 +292,7 @@ static const struct request_row {
 	uint64_t answer;
 	uint32_t min;	     /* the least number of bytes of the payload */
 	uint32_t max;	     /* the greatest number of bytes of the payload */
-	enum queue_at queue; /* which part of the payload is the number of a queue */
+	enum queue_at queue; /* the part of the payload that has the number of a queue */
 	bool fd_for_queue;   /* the message has one descriptor, unless its payload says that there
 			      * is none */
 	bool stopped;	     /* the message is allowed only while the queue is not in use */

@@ -21,7 +21,7 @@
 struct vhost_message {
 	uint32_t request;
 	uint32_t flags;
-	uint32_t size; /* bytes of the payload */
+	uint32_t size; /* the number of bytes of the payload */
 	uint8_t payload[VHOST_PAYLOAD];
 	int fds[VHOST_FDS]; /* the descriptors that came with the message; vhost_user_handle() takes
 			     * them over */
@@ -31,7 +31,7 @@ struct vhost_message {
 /* The answer to a message; if size is 0, there is no answer. */
 struct vhost_reply {
 	uint8_t bytes[VHOST_HEADER + VHOST_PAYLOAD];
-	uint32_t size; /* bytes, including the header */
+	uint32_t size; /* the number of bytes, including the header */
 };
 
 /* Reads the three numbers of the header. ERR_INVALID: the version is wrong, the message is an

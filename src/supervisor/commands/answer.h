@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The blocks of an answer that describe a recorded workspace. */
+/* Makes the blocks of an answer that describe a recorded workspace. */
 #ifndef SUPERVISOR_ANSWER_H
 #define SUPERVISOR_ANSWER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prepare: writes config and digests into workspace.json. Boots nothing. */
+/* prepare: writes the config and the digests into workspace.json. Boots no machine. */
 #include <sys/stat.h>
 #include <unistd.h>
 

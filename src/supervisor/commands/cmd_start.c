@@ -76,7 +76,8 @@ static int examine(struct start *start, const struct call *call, struct error *e
 
 	if (capabilities_check(call->backend, config, err) < 0)
 		return -1;
-	/* A machine that only reads or writes a disk for a command runs Linux. */
+	/* A machine that only reads or writes a disk for a command runs Linux, so it cannot be a
+	 * macOS guest. */
 	if (config->macos.hardware_model && (call->options->reader || call->options->writer))
 		return error_set(
 			err, ERR_UNSUPPORTED,

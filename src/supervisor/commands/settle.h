@@ -38,7 +38,7 @@ int settle_refuse_quarantined(const struct record *record, struct error *err);
  * record is stale. */
 int settle_if_stale(struct record *record, struct error *err);
 /* Returns whether the lease is damaged and no process of the workspace is known to live. If the
- * lease is damaged, *why is set. */
+ * lease is damaged, *why says so. */
 bool settle_finds_damaged_lease(const struct record *record, struct error *why);
 /* Returns whether a process holds the lease and will go on holding it. If the live supervisor was
  * killed, first ends the processes that are left. If the machine has ended, first waits

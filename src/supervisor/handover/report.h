@@ -36,7 +36,7 @@ struct report_reader {
 enum report_got {
 	REPORT_NONE = -1, /* an error: the deadline has passed (ERR_TIMEOUT), or a line is not
 			   * valid */
-	REPORT_ENDED,	  /* the live supervisor has ended */
+	REPORT_ENDED,	  /* the report has ended, since the live supervisor has ended */
 	REPORT_LINE,	  /* the report has a line; *line is this line, which the caller releases */
 	REPORT_CUT	  /* a lifeline has ended, and the report goes on */
 };

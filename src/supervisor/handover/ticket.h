@@ -80,7 +80,7 @@ struct ticket {
 	const json_t *marks;
 	/* {"interfaces":[..]}: network cards, whose taps follow the disks; NULL: there are none. */
 	const json_t *links;
-	const json_t *disks; /* disks_json() of the disks from LIVE_DISKS on */
+	const json_t *disks; /* the disks from LIVE_DISKS on, as disks_json() returns them */
 	json_t *document;
 };
 

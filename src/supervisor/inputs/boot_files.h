@@ -41,9 +41,11 @@ struct boot_files {
 	 * cache. */
 	bool beside;
 	struct {
-		char *path;		  /* NULL: this guest has no such file */
-		int fd;			  /* -1: the file could not be opened */
-		char sha256[DIGEST_TEXT]; /* "": the file was not hashed */
+		char *path;		  /* the path of the file; NULL: this guest has no such
+					   * file */
+		int fd;			  /* the descriptor of the file; -1: the file could not be
+					   * opened */
+		char sha256[DIGEST_TEXT]; /* the digest of the file; "": the file was not hashed */
 		struct error error; /* the reason why fd is -1, or why the digest is not known */
 	} file[BOOT_FILE_COUNT];
 	struct digest_key rootfs_key; /* the digest key of the root file system at the time when it
@@ -75,8 +77,8 @@ enum rootfs_use {
 /* What is done for a kernel that has no initrd in its directory. Such a kernel uses an initrd of
  * the cache. */
 enum initrd_use {
-	/* Nothing is written. If the cache has no such initrd yet, BOOT_INITRD has no path, and
-	 * BOOT_INIT has the path of the microagent-init of which the initrd would be made. */
+	/* Nothing is written. If the cache has no such initrd yet, BOOT_INITRD has no path.
+	 * BOOT_INIT then has the path of the microagent-init that the initrd would contain. */
 	INITRD_FIND,
 	INITRD_MAKE, /* if the cache has no such initrd yet, one is made */
 };

@@ -20,7 +20,7 @@
 
 struct disk {
 	char serial[VM_SERIAL_SIZE]; /* the serial number, by which the guest finds the disk */
-	char *name;		     /* a name for messages */
+	char *name;		     /* the name of the disk in messages */
 	char *mountpoint;
 	bool read_only;
 	int fd;

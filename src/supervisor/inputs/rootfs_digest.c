@@ -170,7 +170,7 @@ int rootfs_hand_over(const struct workspace *ws, const struct manifest *manifest
 	char now[CLOCK_TEXT];
 	struct stat st;
 
-	/* Nothing is recorded about a disk that a machine only reads for a command. */
+	/* If a machine only reads the disk for a command, nothing is recorded about the disk. */
 	if (workspace_was_started(ws) || !digest_is_valid(sha256))
 		return 0;
 	if (fstat(fd, &st) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The shared directories of a config. */
+/* Opens and checks the shared directories of a config. */
 #ifndef SUPERVISOR_SHARES_H
 #define SUPERVISOR_SHARES_H
 

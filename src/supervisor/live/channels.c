@@ -43,15 +43,15 @@ struct channel {
 	uint32_t port;
 	/* Each connection into the guest first sends the TCP port for which it was made. */
 	bool tells_port;
-	/* The address to which connections of the guest lead; NULL: connections lead into the
-	 * guest. */
+	/* The target to which connections of the guest lead; NULL: the connections of this channel
+	 * lead into the guest. */
 	struct target *target;
 	struct forward *forward;
 	uint16_t guest_port; /* the guest's TCP port of a published port; else 0 */
 	int port_fd;	     /* the host's socket of a published port; -1: the channel is not a
 			      * published port */
 	bool guarded;	     /* the published port has a guard */
-	bool open;	     /* the published port is listened on */
+	bool open;	     /* the live supervisor listens on the published port */
 	bool failing;	     /* the last attempt to open or shut the published port has failed */
 };
 
@@ -67,7 +67,7 @@ struct channels {
 	uint32_t *host_ports;
 	size_t host_port_count;
 	bool ready;			    /* the guest is ready */
-	struct control_listening listening; /* the guest's last message */
+	struct control_listening listening; /* the guest's last message about its ports */
 	struct loop_watch *settling;	    /* the timer after which the ports follow `listening` */
 	struct loop_watch *trying_again;    /* the timer after which failed ports are tried again */
 };

@@ -18,7 +18,8 @@
 struct console {
 	struct loop *loop;
 	struct log *log;
-	int listen_fd, fd; /* `fd` is -1 if there is no client */
+	int listen_fd, fd; /* listen_fd: the listener; fd: the connection of the client, -1: there
+			    * is none */
 	struct loop_watch *listen_watch, *watch;
 	struct loop_watch *again; /* the timer until clients are accepted again; NULL: they are
 				   * accepted now */
@@ -155,7 +156,8 @@ static void on_console_listener(struct loop *loop, int fd, uint32_t events, void
 	if (peer < 0 && fd_is_lacking(err.errnum))
 		accept_later(console);
 	if (peer < 0 || console->fd >= 0)
-		return; /* another client is connected: the new one is closed */
+		/* Another client is connected, so the new connection is closed. */
+		return;
 	console->watch = loop_add_fd(loop, peer, LOOP_IN, on_console_client, console, &err);
 	if (!console->watch) {
 		log_line(console->log, "console: %s", err.msg);

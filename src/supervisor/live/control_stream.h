@@ -51,9 +51,9 @@ struct control_stream_events {
 	/* Called when the guest says that it ends the machine in order, although the host has not
 	 * asked for this. The function may be NULL: the message is then ignored. */
 	void (*ending)(void *data);
-	/* Called once, when the stream has ended. `why` is the reason, for a person. `broken` is
-	 * true if the stream has ended because of a breach of the protocol, false if the connection
-	 * has ended. */
+	/* Called once, when the stream has ended. `why` is the reason, as a text for a person. If
+	 * `broken` is true, the guest has broken the protocol; if it is false, the connection has
+	 * ended. */
 	void (*lost)(void *data, bool broken, const char *why);
 	void *data;
 };

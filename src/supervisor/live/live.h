@@ -63,7 +63,7 @@ struct live_share {
 	/* pluggable: the config allows shares to be added while the guest runs. from_start: the
 	 * config itself has shares. */
 	bool pluggable, from_start;
-	json_t *given; /* [{tag, path, mountpoint, mode}] */
+	json_t *given; /* the shares, as [{tag, path, mountpoint, mode}] */
 	struct control_client *client;
 	struct loop_watch *timer;
 	struct error why;
@@ -75,8 +75,8 @@ struct live_quota {
 	uint64_t copied; /* the bytes that were copied from the base; they do not count as growth */
 	uint64_t disk;	 /* the size of the disk, as the guest sees it */
 	uint64_t length; /* the length of the layer's file; 0: the disk is not a layer */
-	/* The most bytes of the layer's file that the backend lets the guest use, or may let it
-	 * use. */
+	/* The number of bytes of the layer's file up to which the backend lets the guest write, or
+	 * may let it write. */
 	uint64_t room;
 	uint64_t at;	 /* the growth of the layer at the last PAUSE_IN_DOUBT; 0: there was no such
 			  * pause */
@@ -109,7 +109,7 @@ struct live_pause {
 struct live_change {
 	const struct network_change *of;
 	struct control_client *client; /* the client that waits for the change */
-	json_t *document;	       /* workspace.json with the change */
+	json_t *document;	       /* the contents of workspace.json with the change */
 	json_t *before, *after;	       /* config.network before and after the change */
 	struct loop_watch *timer;
 };
@@ -187,7 +187,8 @@ struct live {
 	uint64_t rested_ns;
 	/* The copy of the disk that a fork makes while the machine is stopped. */
 	struct {
-		int fd;			  /* the copy; -1: no copy is being made */
+		int fd;			  /* the descriptor of the copy; -1: no copy is being
+					   * made */
 		int64_t at;		  /* the offset up to which the disk is copied */
 		uint64_t stopped_ns;	  /* the time by clock_mono_ns() at which the machine was
 					   * stopped */
@@ -295,7 +296,7 @@ extern const struct vm_events live_vm_events;
 void live_disk_full(void *data, const char *serial, const char *reason);
 /* Pauses the VM, since its disk has reached its quota and is not a layer. */
 void live_pause_for_quota(struct live *live);
-/* Lets a VM go on that is paused at its quota. */
+/* If the VM is paused at its quota, lets it go on. */
 void live_quota_raised(struct live *live);
 
 /* live_ask.c */

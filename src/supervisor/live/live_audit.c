@@ -36,7 +36,7 @@ struct audit_spending {
 	uint64_t suppressed;
 	uint64_t window_ns;
 	unsigned in_window;
-	bool full; /* the part has no more room, and audit.full was written */
+	bool full; /* the part has used up its room, and audit.full was written */
 };
 
 struct live_audit {

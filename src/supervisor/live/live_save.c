@@ -310,7 +310,8 @@ static int require_running(const struct live *live, struct error *err)
 		return kind_error(live->ws.id, ERR_CONFLICT, err,
 				  "is quarantined: a quarantined machine must not be copied");
 	if (live->pause.why)
-		/* The last event of the workspace says why the machine is paused. */
+		/* The error does not say why the machine is paused; the last event of the workspace
+		 * does. */
 		return kind_error(live->ws.id, ERR_UNAVAILABLE, err,
 				  "is paused: it cannot be saved until it runs again");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)

@@ -76,7 +76,7 @@ struct net_event net_line_read(const char *line)
 	enum verdict verdict = verdict_behind(line, &len);
 
 	snprintf(text, sizeof(text), "%.*s", (int)len, line);
-	/* `data` is NULL if the line has bytes that are not UTF-8. */
+	/* out.data is NULL if the line has bytes that are not UTF-8. */
 	if ((read_dns(text, verdict, &out) || read_flow(text, verdict, &out)) && out.data) {
 		out.warning = verdict != PASSED;
 		return out;

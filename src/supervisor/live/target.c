@@ -26,7 +26,7 @@ struct target {
 	struct addresses list;
 	/* The time of the last successful look-up of the name; 0: there was none. */
 	uint64_t resolved_ns;
-	struct proc lookup; /* the process of a look-up that runs */
+	struct proc lookup; /* the process of the look-up that is under way */
 	struct loop_watch *answer, *late;
 	int answer_fd;
 	struct buf bytes;
@@ -35,7 +35,7 @@ struct target {
 
 struct target_attempt {
 	struct target *target;
-	struct list_link waiting; /* the link in the target's list of waiting attempts */
+	struct list_link waiting; /* the entry in the target's list `waiting` */
 	struct connecting *connecting;
 	uint64_t deadline_ns;
 	reached_fn *done;

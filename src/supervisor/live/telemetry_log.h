@@ -38,8 +38,8 @@ int telemetry_check(const json_t *message, struct error *err);
  * "origin":"guest". The caller releases the data. Sets *whole to true if everything is traced, else
  * to false. ERR_INVALID: the message is wrong. */
 json_t *telemetry_read_status(const json_t *message, bool *whole, struct error *err);
-/* Begins the log. `dir` is the workspace's directory. The file is made, or continued, when the
- * first record comes. */
+/* Begins the log. `dir` is the workspace's directory. When the first record comes, the file is
+ * made, or opened if it exists. */
 void telemetry_open(struct telemetry_log *log, int dir);
 /* Writes the records of a checked message. If this fails, for example because there is no room, the
  * records count as dropped. */

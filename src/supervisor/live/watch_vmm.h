@@ -37,7 +37,7 @@ struct watch_vmm {
  * since only a process with the right to look into the VMM sees its children and sockets. The
  * duty's data is a struct watch_vmm of the VMM. */
 extern const struct broker_duty watch_vmm_duty;
-/* Remembers the children and sockets that the VMM has now as expected. */
+/* Remembers the children and sockets that the VMM has at this moment as expected. */
 int watch_vmm_expect(struct watch_vmm *watch, const struct proc *vmm, struct error *err);
 /* Returns an array of the new children and sockets of the VMM: {"what":"child","pid","exe"?} and
  * {"what":"socket","inode"}. Each is returned only once. The array is empty if there is nothing

@@ -16,7 +16,7 @@
 #include "base/error.h"
 
 struct template_memory {
-	int ram_fd;	 /* the memory, which is sealed */
+	int ram_fd;	 /* the descriptor of the memory, which is sealed */
 	int siblings_fd; /* the socket, which listens and is non-blocking */
 };
 

@@ -41,7 +41,7 @@
 #include "supervisor/live/live.h"
 
 #define OWN_PROCESS "/proc/self"
-/* base/platform names descriptors by this path. */
+/* Functions of base/platform name descriptors by this path, so it must be readable. */
 #define OWN_THREAD "/proc/thread-self"
 #define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 

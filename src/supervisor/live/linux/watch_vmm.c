@@ -96,7 +96,7 @@ static json_t *child_json(pid_t pid)
 	return child;
 }
 
-/* Looks at the children of one thread of the VMM. A thread that has ended has no children. */
+/* Looks at the children of one thread of the VMM. If the thread has ended, it has no children. */
 static int look_at_thread(struct watch_vmm *watch, int tasks, const char *thread, json_t *found,
 			  struct error *err)
 {
@@ -137,7 +137,8 @@ static int look_at_children(struct watch_vmm *watch, int process, json_t *found,
 /* --- by the broker --------------------------------------------------------------------------- */
 
 struct vmm_question {
-	bool expect; /* true: watch_vmm_expect(); false: watch_vmm_look() */
+	bool expect; /* the function that the question is for: true: watch_vmm_expect(), false:
+		      * watch_vmm_look() */
 	unsigned allowed;
 };
 
