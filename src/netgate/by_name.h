@@ -7,10 +7,11 @@
  * first bytes of its stream) must also name a host for which this address is pinned. Otherwise the
  * words do not pass. Such a connection goes through these states:
  *
- *   FLOW_CALLED   the guest has sent a SYN to a pinned address
- * FLOW_SAYS passt has answered the latest SYN (SYN and ACK), so the guest sends its words; they
- *                 are kept and acknowledged until they are whole, and are then sent on all at once
- *   FLOW_OPEN     passt has acknowledged all of these words
+ *   FLOW_CALLED   The guest has sent a SYN to a pinned address.
+ *   FLOW_SAYS     passt has answered the latest SYN (SYN and ACK), so the guest sends its words.
+ *                 netgate keeps and acknowledges the words until they are whole. It then sends
+ *                 passt all of them at once.
+ *   FLOW_OPEN     passt has acknowledged all of these words.
  *
  * netgate does not acknowledge the last piece of the words. So the guest sends this piece again and
  * again until passt has all of the words, and each time netgate sends all of them to passt once

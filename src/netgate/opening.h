@@ -16,13 +16,15 @@ enum opening {
 };
 
 /*
- * Both functions are strict: words that two programs could understand in two ways are unreadable.
- * They need the whole words.
+ * Both functions are strict: words that two programs could understand in two ways count as
+ * unreadable. `stream` must have the connection's bytes from its beginning.
  *
- * client_hello_read reads TLS (RFC 8446, 4.1.2; RFC 6066, 3): the first message of the handshake,
- *                       which may be in several records, and the only host_name in it
- *   request_head_read   reads HTTP (RFC 9112): all lines of the head of the first request, the only
- *                       Host among them, and, if the target is a whole URL, the host in it
+ *   client_hello_read   reads TLS (RFC 8446, 4.1.2; RFC 6066, 3): the first message of the
+ *                       handshake, which may be in several records. The message must have only one
+ *                       host_name.
+ *   request_head_read   reads HTTP (RFC 9112): all lines of the head of the first request. The head
+ *                       must have only one Host. If the target is a whole URL, the host in the URL
+ *                       must be equal to this Host.
  */
 enum opening client_hello_read(struct bytes stream, struct host_name *name);
 enum opening request_head_read(struct bytes stream, struct host_name *name);

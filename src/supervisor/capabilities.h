@@ -12,8 +12,8 @@
  * Returns NULL with an error if there is no memory. */
 json_t *capabilities_json(const struct backend *backend, const bool built[COMMAND_COUNT],
 			  struct error *err);
-/* Checks that the config asks only for things that this backend can do on some host.
- * ERR_UNSUPPORTED: the config asks for something else, and the message names it. Pure. */
+/* Checks that the config asks only for things that this backend can do on some host. Does no I/O.
+ * ERR_UNSUPPORTED: the config asks for something else, and the message names it. */
 int capabilities_refuse(const struct backend *backend, const struct config *config,
 			struct error *err);
 /* Checks the config with capabilities_refuse(), and then with the backend's check() for this

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells what a backend can do and what it refuses, by its rows of refusals. Pure. */
+/* Tells what a backend can do and what it refuses, by its rows of refusals. These functions do no
+ * I/O. */
 #ifndef SUPERVISOR_REFUSALS_H
 #define SUPERVISOR_REFUSALS_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library that is loaded into virtiofsd (LD_PRELOAD, in its cell) and replaces some functions of
- * the C library. It corrects six errors of virtiofsd. They occur where host and guest change one
- * directory at the same time, where rights come from supplementary groups, where a guest uses much
- * memory, or where the host has file systems of its kernel mounted. Line numbers are those of
+ * the C library. It corrects six errors of virtiofsd. They occur in four cases: host and guest
+ * change one directory at the same time, rights come from supplementary groups, a guest uses much
+ * memory, or the host has file systems of its kernel mounted. Line numbers are those of
  * tools/virtiofsd/passthrough_ll.c in QEMU 7.2, the last release that has this file.
  *
  * 1. The guest creates a file (lo_create, 2340) whose name the host has just created. virtiofsd

@@ -11,8 +11,8 @@
 /* The number of bytes at the start of the file that rootfs_size() needs. */
 #define ROOTFS_HEADER 2048
 
-/* Reads the size of the file system, in bytes, from its superblock. Pure. ERR_INVALID: the file
- * system is not ext4. */
+/* Reads the size of the file system, in bytes, from its superblock in `header`. Does no I/O.
+ * ERR_INVALID: the file system is not ext4. */
 int rootfs_size(const uint8_t header[ROOTFS_HEADER], uint64_t *size, struct error *err);
 /* Checks the file. ERR_INVALID: the file is not an ext4 image, or is shorter than its file
  * system. */

@@ -2,7 +2,7 @@
 /*
  * The messages of the guest control stream: JSON objects with a member "type". The functions of
  * this header decode the guest's messages, which are not trusted, and make the host's messages.
- * Pure.
+ * They neither send nor receive messages.
  */
 #ifndef SUPERVISOR_CONTROL_MESSAGE_H
 #define SUPERVISOR_CONTROL_MESSAGE_H

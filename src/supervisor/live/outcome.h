@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decides which state is recorded at the end of a VM. The state follows from the reason why the VM
- * was ended, from the reports of its guest, and from the VMM's report about the end. Pure.
+ * was ended, from the reports of its guest, and from the VMM's report about the end. These
+ * functions do no I/O.
  */
 #ifndef SUPERVISOR_OUTCOME_H
 #define SUPERVISOR_OUTCOME_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the document with the result of a workload, for result.json and for answers, from the
- * guest's message, which is not trusted. Pure.
+ * guest's message, which is not trusted. Does no I/O.
  *
  * stdout and stderr are texts in the document. If their bytes are not UTF-8 or have a NUL, the text
  * has U+FFFD in place of each bad byte, and stdoutBase64 or stderrBase64 has the exact bytes.
