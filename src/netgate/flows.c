@@ -19,8 +19,8 @@ static bool is_same_flow(const struct flow *f, const struct flow_key *key, bool 
 	       f->port == key->port && f->protocol == key->protocol && f->refused == refused;
 }
 
-/* Returns true if the frame is TCP and begins another connection than f. It does not if it only
- * repeats the SYN of f. */
+/* Returns true if the frame is TCP and does not belong to the connection of the entry f. A repeated
+ * SYN of f belongs to it. */
 static bool is_another_call(const struct flow *f, const struct flow_key *key)
 {
 	return key->protocol == IPPROTO_TCP &&

@@ -147,9 +147,9 @@ static void on_end_signal(struct loop *loop, int signal, void *data)
 	live_end(live, INTENT_SIGNAL, NULL);
 }
 
-/* Returns whether the firmware has its own deadline. This is so only under KVM. A KVM may be
- * paravirtual and emulate the firmware, which then runs at a hundredth of the speed of the guest's
- * kernel. Without KVM both are equally slow. */
+/* Returns whether the firmware has its own deadline. This is so only under KVM: a paravirtual KVM
+ * may emulate the firmware, which is then a hundred times slower than the guest's kernel. Without
+ * KVM firmware and kernel are equally slow, so one deadline is enough. */
 static bool has_firmware_deadline(const struct live *live)
 {
 	return live->backend->has_firmware && live->ticket.origin != VM_RESTORED &&
