@@ -15,7 +15,7 @@
 #include "guest/agent/answer.h"
 #include "guest/agent/apply.h"
 
-/* The time for the last bytes to be read, after all commands have ended. */
+/* The time that the host has to read the last bytes, after all commands have ended. */
 #define FAREWELL_NS (500 * NS_PER_MS)
 
 static void report(struct agent *agent, const char *what, const char *why)
@@ -70,8 +70,8 @@ int agent_init(struct agent *agent, struct loop *loop, const struct machine *mac
 
 /* --- the config ------------------------------------------------------------------------------ */
 
-/* Sends `ready` and begins the workload, once everything is mounted and it is known what can be
- * traced. */
+/* Sends `ready` and begins the workload. Called when everything is mounted, and the agent knows
+ * what can be traced. */
 static void be_ready(struct agent *agent)
 {
 	struct guest_config *config = &agent->config;
@@ -87,7 +87,7 @@ static void be_ready(struct agent *agent)
 			       config->keep);
 }
 
-/* Refuses a config by closing the control stream. A machine that is not as ordered is useless: the
+/* Refuses a config by closing the control stream. A machine without its config is useless, and the
  * host ends a machine that does not send `ready`. */
 static void refuse_config(struct agent *agent, const char *why)
 {
@@ -131,7 +131,7 @@ static int apply_config(struct agent *agent, bool more, struct error *err)
 	watched_ports_add(&agent->ports, config->publishes);
 	json_decref(agent->server.context.env);
 	agent->server.context.env = json_incref(config->env);
-	/* A tracer that already runs goes on, and says again what it traces. */
+	/* A tracer that already runs goes on, and sends again what it traces. */
 	if (!config->telemetry) {
 		telemetry_free(&agent->telemetry);
 		agent->telemetry = (struct telemetry){0};
@@ -185,7 +185,8 @@ static int take_config(struct agent *agent, json_t *doc, struct error *err)
 		config_free(&config);
 		return -1;
 	}
-	/* The commands go on only now, when the kernel's random numbers are this machine's own. */
+	/* The commands go on only now. Before renew() the kernel's random numbers were those of the
+	 * saved machine. */
 	agent_thaw(agent);
 	config_free(&agent->config);
 	agent->config = config;
@@ -239,8 +240,8 @@ static void take_publish(struct agent *agent, json_t *doc)
 	agent_say(agent, answer_published(NULL, NULL));
 }
 
-/* Stops telling the host about ports. The way to a port stays open, since the host does not use it
- * any more. */
+/* Stops telling the host about ports that are no longer published. The guest's listener for such a
+ * port stays open, which does no harm: the host does not use it any more. */
 static int take_unpublish(struct agent *agent, json_t *doc, struct error *err)
 {
 	json_t *publishes = NULL;
@@ -283,7 +284,7 @@ static int take_control(void *data, const uint8_t *payload, size_t len, struct e
 	if (kind == HOST_CONFIG && take_config(agent, doc, err) < 0)
 		return -1;
 	if (kind == HOST_TIME)
-		agent_thaw(agent); /* a save is over */
+		agent_thaw(agent); /* the time comes after a save, so the save is over */
 	if (kind == HOST_MOUNT)
 		take_mount(agent, doc);
 	if (kind == HOST_PUBLISH)
@@ -409,14 +410,15 @@ void agent_settle(struct agent *agent)
 	workload_release(&agent->server.workload);
 	if (!conns_are_quiet(&agent->server.conns))
 		return;
-	/* The tracer may still have messages for the host. */
+	/* The tracer may still have messages for the host, so the agent ends only when it has sent
+	 * them. */
 	if (!telemetry_is_over(&agent->telemetry)) {
 		agent->told_late = true;
 		telemetry_finish(&agent->telemetry);
 		return;
 	}
-	/* The last message has reached the host when the host closes its side, after the agent has
-	 * closed its own. */
+	/* The agent closes its side of the control stream first. The host closes its own side when
+	 * it has read the last message. */
 	if (agent->told_late && framed_is_open(&agent->control)) {
 		if (agent->control.out.len > 0)
 			return;

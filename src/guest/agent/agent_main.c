@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process around the agent: descriptors from PID 1, signals, the dialling of the host. */
+/* The agent's process. It takes its descriptors from PID 1, handles signals, and dials the host. */
 #include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
 
 #include <linux/vm_sockets.h>
@@ -24,13 +24,13 @@
 #include "guest/roles.h"
 
 static int init_fd = AGENT_FD_INIT;
-static int link_fd = -1; /* the link to the host; -1: none */
+static int link_fd = -1; /* the descriptor of the link to the host; -1: there is no link */
 
 struct dial {
 	struct agent *agent;
 	int fd;
 	struct loop_watch *watch;
-	/* Used instead of fd, if the host is dialled by the mux. */
+	/* The stream of the mux, used instead of fd if the mux dials the host. */
 	struct mux *mux;
 	struct mux_stream *stream;
 };
@@ -41,8 +41,8 @@ static void dial_ended(struct dial *dial, int errnum)
 
 	loop_remove(steal_ptr(&dial->watch));
 	if (errnum) {
-		/* The host refuses a second control stream in one boot. Commands can still be run
-		 * without it. */
+		/* The host refuses a second control stream in one boot. Commands still run without
+		 * a control stream. */
 		console_line("no control stream to the host: %s", strerror(errnum));
 		close(steal_fd(&dial->fd));
 	} else if (agent_control(dial->agent, steal_fd(&dial->fd), &err) < 0) {
@@ -62,7 +62,8 @@ static void on_dialled(struct loop *loop, int fd, uint32_t events, void *data)
 	dial_ended(data, errnum);
 }
 
-/* Dials the host for the control stream, before any workload can dial the host. */
+/* Dials the host for the control stream. This happens before any workload runs, so no workload can
+ * dial the host first. */
 static void dial_host(struct dial *dial)
 {
 	struct sockaddr_vm addr = {
@@ -124,8 +125,8 @@ static int serve_mux(struct dial *dial, int fd, struct error *err)
 	return 0;
 }
 
-/* Serves the vsock port, and the link if there is one. The port serves clients of the host that do
- * not know the link. */
+/* Serves the vsock port, and also the link if there is one. The vsock port serves clients of the
+ * host that do not know the link. */
 static int serve_vsock(struct dial *dial, int fd, struct error *err)
 {
 	if (link_fd >= 0) {
@@ -152,12 +153,12 @@ static void on_init_byte(struct loop *loop, int fd, uint32_t events, void *data)
 	if (n == 1 && byte == INIT_STOPPING)
 		agent_stop(agent);
 	else if (n == 0)
-		agent->done = true; /* PID 1 never ends, so it has given up this agent */
+		agent->done = true; /* PID 1 has closed its end: it has given up this agent */
 }
 
 /* Sets all signals to their defaults, so that commands inherit no other setting. Then ignores
- * SIGPIPE: a pipe without a reader becomes an error and does not end the agent. Blocks the SIGTERM
- * that PID 1 sends to all processes. */
+ * SIGPIPE, so that a write to a pipe without a reader is an error and does not end the agent.
+ * Blocks SIGTERM, which PID 1 sends to all processes. */
 static void set_signals(void)
 {
 	sigset_t blocked;
@@ -172,8 +173,8 @@ static void set_signals(void)
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 }
 
-/* Keeps the descriptors that PID 1 has given, and closes all others. If there is no link, its
- * number is free for another descriptor. */
+/* Keeps the descriptors that PID 1 has given, and closes all others. If there is no link, the
+ * number AGENT_FD_LINK stays free for another descriptor. */
 static int take_descriptors(struct error *err)
 {
 	int keep[] = {AGENT_FD_LISTEN, AGENT_FD_INIT, AGENT_FD_PROGRAM, -1};
@@ -218,23 +219,24 @@ int role_agent(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	prctl(PR_SET_NAME, "microagent"); /* otherwise ps would show the name of a descriptor */
-	/* The agent must not be dumpable, nor its children until their execve(): otherwise a
-	 * process in a container with the same user could take descriptors that are not closed yet,
-	 * with pidfd_getfd(2). */
+	/* Sets the name that ps shows; otherwise ps would show the name of a descriptor. */
+	prctl(PR_SET_NAME, "microagent");
+	/* The agent must not be dumpable, and its children must not be dumpable until their
+	 * execve(). A process in a container with the same user could otherwise use pidfd_getfd(2)
+	 * to take descriptors that a child has not closed yet. */
 	prctl(PR_SET_DUMPABLE, 0);
 	set_signals();
 	fd_raise_limit(65536);
-	/*
-	 * The agent must not interrupt the command whose pipe it reads. On a busy processor it now
-	 * runs when the command waits or its time slice is over, and reads at once all that was
-	 * written until then. On an idle processor nothing changes.
-	 */
+	/* The agent must not interrupt the command whose pipe it reads. With this policy, on a busy
+	 * processor, the agent runs when the command waits or its time slice is over. It then reads
+	 * at once all that the command has written. On an idle processor the policy changes
+	 * nothing. */
 	if (sched_setscheduler(0, SCHED_BATCH, &none) < 0)
 		console_line("the agent stays at the ordinary scheduling policy: %s",
 			     strerror(errno));
-	/* A line or a file of megabytes gets memory of its own, which is given back after use.
-	 * Otherwise malloc would learn from the large block to keep as much for ever. */
+	/* A line or a file of megabytes gets memory by mmap, which goes back to the kernel after
+	 * use. Without this limit malloc would raise its threshold after one large block, and would
+	 * keep such blocks for ever. */
 	mallopt(M_MMAP_THRESHOLD, 131072);
 	loop = take_descriptors(&err) == 0 ? loop_new(&err) : NULL;
 	if (loop && serve_host(&agent, loop, &err) == 0)

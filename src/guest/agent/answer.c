@@ -12,7 +12,7 @@
 /* The versions of the control stream's protocol that this agent speaks. */
 #define PROTOCOLS "{\"min\":1,\"max\":1}"
 
-/* Writes the exact bytes as base64, if they are not UTF-8. */
+/* Writes the exact bytes as base64 if the bytes are not UTF-8. Otherwise writes nothing. */
 static void put_exact(struct writer *w, const char *key, const struct buf *bytes)
 {
 	if (bytes->len > 0 && !utf8_is_whole(buf_bytes(bytes), bytes->len))
@@ -46,7 +46,7 @@ char *answer_envelope_error(const char *text, struct error *err)
 	return writer_end(&w);
 }
 
-/* Writes the signal and the timeout, which the frame form, the streaming mode and the result have
+/* Writes the signal and the timeout. The frame form, the streaming mode and the result have these
  * in addition to the exit code. */
 static void put_reasons(struct writer *w, const struct job_end *end)
 {
@@ -196,8 +196,8 @@ char *answer_ending(struct error *err)
 	return writer_end(&w);
 }
 
-/* Returns an answer of the type `type`. `error` says why the request failed; NULL: the request is
- * done. */
+/* Returns an answer of the type `type`. `error` is the reason why the request failed; NULL: the
+ * request succeeded. */
 static char *answer_done(const char *type, const char *error, struct error *err)
 {
 	struct writer w = control_begin(type, err);

@@ -21,45 +21,50 @@ struct captured {
 	bool truncated[JOB_STREAMS];
 };
 
-/* Returns the envelope form: {"exit_code","stdout","stderr"}, and if they apply, "timed_out",
- * "stdout_truncated", "stderr_truncated", "start_error". Bytes that are not UTF-8 become U+FFFD. */
+/* Returns the envelope form of an exec's answer: {"exit_code","stdout","stderr"}, and if they
+ * apply, "timed_out", "stdout_truncated", "stderr_truncated", "start_error". Bytes that are not
+ * UTF-8 become U+FFFD. */
 char *answer_envelope_exec(const struct job_end *end, const struct captured *output,
 			   struct error *err);
-/* Returns {"error"}. */
+/* Returns the envelope form of a failure: {"error"}. */
 char *answer_envelope_error(const char *text, struct error *err);
 
-/* Returns the frame form: {"id","stdout","stderr","exitCode","elapsedMs","killed"}, and if they
- * apply, "signal", "timedOut", "stdoutTruncated", "stderrTruncated", "startError". */
+/* Returns the frame form of an exec's answer:
+ * {"id","stdout","stderr","exitCode","elapsedMs","killed"}, and if they apply, "signal",
+ * "timedOut", "stdoutTruncated", "stderrTruncated", "startError". */
 char *answer_frame_exec(const char *id, const struct job_end *end, const struct captured *output,
 			struct error *err);
 
-/* Returns the start of a streaming command. `exec` is the id of a resumable command, else NULL.
- * `window` is NULL if the client has none. */
+/* Returns the message that a streaming command has started. `exec` is the id of a resumable
+ * command, and NULL for any other command. `window` is NULL if the client has no window for
+ * stdin. */
 char *answer_start(uint64_t request, const char *id, pid_t pid, const char *exec,
 		   const struct stdin_window *window, struct error *err);
-/* Returns the message that a container is made and waits for its start. */
+/* Returns the message that a container was made and waits for its start. */
 char *answer_created(uint64_t request, struct error *err);
 char *answer_ack(uint64_t request, uint64_t stdin_offset, struct error *err);
 char *answer_detached(uint64_t request, const struct error *why, struct error *err);
 char *answer_exit(uint64_t request, const char *id, const struct job_end *end, struct error *err);
-/* Request 0: the error belongs to no request. */
+/* Returns an error message. If `request` is 0, the error belongs to no request. */
 char *answer_error(uint64_t request, const char *text, struct error *err);
 
-/* Messages of the control stream: */
-/* Returns the hello. `restored` is true if the machine was restored from a save, and waits for its
- * new identity. `linked` is true if the agent serves a mux. */
+/* The functions below return messages of the control stream. */
+/* Returns the message `hello`. `restored` is true if the machine was restored from a save, and
+ * waits for its new identity. `linked` is true if the agent serves a mux. */
 char *answer_hello(const char *boot_id, bool restored, bool linked, struct error *err);
 char *answer_ready(struct error *err);
-/* Returns the message that the machine is being ended in order. */
+/* Returns the message that the guest is ending the machine in order. */
 char *answer_ending(struct error *err);
-/* Answers a mount. `error` says why it failed; NULL: it succeeded. */
+/* Returns the answer to a mount. `error` is the reason why the mount failed; NULL: it succeeded. */
 char *answer_mounted(const char *error, struct error *err);
 char *answer_published(const char *error, struct error *err);
-/* Returns the ports at which servers listen; NULL: they are not known. */
+/* Returns the message with the ports at which servers listen. If `ports` is NULL, the message says
+ * that they are not known. */
 char *answer_listening(const struct port_set *ports, struct error *err);
-/* Answers a quiesce. `error` says why the machine may not be saved; NULL: it may. */
+/* Returns the answer to a quiesce. `error` is the reason why the machine may not be saved; NULL: it
+ * may be saved. */
 char *answer_quiesced(const char *error, struct error *err);
-/* Answers a settle: the agent has sent all reports that it had. */
+/* Returns the answer to a settle, which says that the agent has sent all reports that it had. */
 char *answer_settled(struct error *err);
 char *answer_result(const struct job_end *end, const struct captured *output, struct error *err);
 

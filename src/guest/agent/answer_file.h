@@ -10,22 +10,24 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* The end of the process that did the work. */
+/* The result of a file operation, after the process that did the work has ended. */
 struct file_end {
-	const struct buf *output; /* empty if the process failed */
-	bool cut;		  /* there was more output than is kept */
+	const struct buf *output; /* the output of the process; empty if the process failed */
+	bool cut;		  /* the process wrote more output than the agent keeps */
 	size_t written;		  /* bytes of the file that were given to the process */
-	const char *error;	  /* "": the work was done */
+	const char *error;	  /* the reason why the work failed; "": it succeeded */
 };
 
-/* Returns {"data","error"}. Both are always there, and one of them is "". */
+/* Returns the answer to a copyout: {"data","error"}. Both members are always present, and at least
+ * one of them is "". */
 char *answer_copyout(const struct file_end *end, struct error *err);
-/* Returns {"size","error"}. Both are always there. */
+/* Returns the answer to a write: {"size","error"}. Both members are always present. */
 char *answer_write(const struct file_end *end, struct error *err);
-/* Returns {"entries":[{"name","size","mode","is_dir","mod_time"}],"error"}, and "truncated" if
- * entries are missing. */
+/* Returns the answer to a list: {"entries":[{"name","size","mode","is_dir","mod_time"}],"error"},
+ * and also "truncated" if entries are missing. */
 char *answer_list(const struct file_end *end, struct error *err);
-/* Returns {"name","size","mode","is_dir","mod_time","error"}. All are always there. */
+/* Returns the answer to a stat: {"name","size","mode","is_dir","mod_time","error"}. All members are
+ * always present. */
 char *answer_stat(const struct file_end *end, struct error *err);
 
 #endif

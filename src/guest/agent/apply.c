@@ -13,7 +13,9 @@
 
 struct apply {
 	struct proc proc;
-	int pipe; /* ends when the work is done; bytes before the end say what went wrong */
+	/* A pipe from the child; its end means that the work is done, and bytes before that say
+	 * what went wrong. */
+	int pipe;
 	struct loop_watch *watch;
 	struct buf text;
 	void (*done)(void *data, const char *error);

@@ -55,9 +55,10 @@ void call_exit(struct call *call, const struct job_end *end)
 
 	conn_say(conn, call->kind->answer(call, end, NULL));
 	if (conn->dead)
-		return; /* without memory the connection and all its calls have ended */
+		return; /* no memory: the connection and all its calls have ended */
 	call_forget(call);
-	conn->waiting = false; /* the connection may have waited for the stdin of this call */
+	/* The connection may have waited for room in the stdin of this call. */
+	conn->waiting = false;
 	conn_go_on(conn);
 }
 
@@ -148,7 +149,8 @@ int call_event(struct call *call, const struct request *request, struct error *e
 	return 0;
 }
 
-/* Closes stdin once. Otherwise a terminal would get its end-of-file character again and again. */
+/* Closes stdin once. A terminal that is closed a second time would get its end-of-file character a
+ * second time. */
 void call_input_ended(struct call *call)
 {
 	if (!call->job || call->stdin_told_over)

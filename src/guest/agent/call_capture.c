@@ -8,8 +8,8 @@
 #define SPACE_FIRST 4096
 #define SPACE_MOST 65536
 
-/* The most bytes of both streams together that fit into a frame as base64, in addition to the rest
- * of an answer. */
+/* The most bytes of stdout and stderr together that fit into a frame as base64, beside the other
+ * members of an answer. */
 #define FRAME_OUTPUT_MAX ((size_t)(FRAME_MAX - 16384) / 4 * 3)
 
 static uint8_t nowhere[SPACE_MOST];
@@ -38,8 +38,9 @@ void capture_drop(struct call *call)
 
 /* --- output ---------------------------------------------------------------------------------- */
 
-/* Returns room for output. The room is small at first: most commands write little, and many may run
- * at a time. Output above the limit goes to `nowhere`, so that the command can go on. */
+/* Returns memory for output. The memory is small at first, since most commands write little and
+ * many commands may run at a time. Output above the limit goes to `nowhere`, so that the command
+ * does not have to wait. */
 static uint8_t *capture_space(void *data, enum job_stream stream, size_t *room)
 {
 	struct capture *capture = data;
@@ -115,8 +116,8 @@ const struct job_owner capture_owner = {
 
 /* --- an exec --------------------------------------------------------------------------------- */
 
-/* Adds the reason why the command could not be started to stderr, for a client that reads only
- * plain output. */
+/* If the command could not be started, adds the reason to stderr. A client that reads only plain
+ * output then sees it. */
 static const struct captured *explained(struct call *call, const struct job_end *end)
 {
 	struct capture *capture = (struct capture *)call;

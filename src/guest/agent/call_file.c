@@ -11,8 +11,8 @@
 struct file_op {
 	const char *role;
 	char *(*answer)(const struct file_end *end, struct error *err);
-	enum limit most; /* the most bytes of the process's output */
-	bool counted;	 /* the process is told the most entries to list */
+	enum limit most; /* the limit for the bytes of the process's output */
+	bool counted;	 /* the process gets the most entries to list as an argument */
 };
 
 static const struct file_op ops[REQUEST_KIND_COUNT] = {
@@ -25,7 +25,7 @@ static const struct file_op ops[REQUEST_KIND_COUNT] = {
 struct file_call {
 	struct capture capture;
 	const struct file_op *op;
-	size_t given; /* the number of bytes that must be written */
+	size_t given; /* the number of bytes of the file that the process must write */
 };
 
 static char *file_answer(struct call *call, const struct job_end *end, struct error *err)
@@ -46,7 +46,8 @@ static char *file_answer(struct call *call, const struct job_end *end, struct er
 		snprintf(text, sizeof(text), "%.*s", (int)(why->len < 1000 ? why->len : 1000),
 			 (const char *)buf_bytes(why));
 	file.error = text;
-	/* Cutting the output may have made the process fail. The cut is then the better reason. */
+	/* A process whose output was cut may have failed because of the cut. The answer then names
+	 * the cut as the reason. */
 	file.cut = output->truncated[JOB_STDOUT];
 	if (!text[0])
 		file.output = &output->bytes[JOB_STDOUT];

@@ -3,7 +3,8 @@
 
 #define CHUNK 32768
 
-/* The buffer for the output of every terminal. Its bytes are used within one round of the loop. */
+/* The buffer for the output of all terminals. The bytes of one terminal are used before another
+ * terminal gets the buffer. */
 static uint8_t chunk[CHUNK];
 
 struct terminal {
@@ -30,8 +31,8 @@ static void pty_output(void *data, enum job_stream stream, size_t len)
 	conn_say(call->conn, pty_event_stdout(chunk, len, NULL));
 }
 
-/* Writes waiting bytes to the terminal. While bytes are left, nothing more of the connection is
- * handled. */
+/* Writes waiting bytes to the terminal. While bytes are left, the connection handles no further
+ * message. */
 static void pty_feed(struct terminal *terminal)
 {
 	struct job *job = terminal->call.job;

@@ -9,8 +9,8 @@
 #include "guest/agent/call.h"
 
 int call_stream(struct conn *conn, struct request *request, struct error *err);
-/* The functions by which a job reports to a streamed call. Kinds of calls whose output is streamed
- * in the same way use them too. */
+/* The functions by which a job reports to a streamed call. Every kind of call whose output is
+ * streamed uses them. */
 extern const struct job_owner call_stream_owner;
 
 /* Returns memory in the connection's queue for `len` bytes of output; NULL if there is no

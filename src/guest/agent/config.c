@@ -44,7 +44,8 @@ int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_
 				"the guest does not know the action \"%.32s\" of the host's message \"power\": this is a bug, or the host is of another version",
 				action);
 	} else {
-		*kind = HOST_UNKNOWN; /* from a newer host */
+		/* A newer host may send kinds of messages that this agent does not know. */
+		*kind = HOST_UNKNOWN;
 	}
 	return json_get_int(doc, "", "realtimeNs", JSON_OPTIONAL, 0, INT64_MAX, realtime_ns, err);
 }

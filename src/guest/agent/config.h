@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "guest/agent/request.h"
 
-#define RENEW_ENTROPY 64 /* bytes */
+#define RENEW_ENTROPY 64 /* number of random bytes that a restored machine gets */
 
 enum host_message {
 	HOST_CONFIG,
@@ -28,52 +28,57 @@ enum host_message {
 /* The values that give a restored machine a new identity. */
 struct config_renew {
 	uint8_t entropy[RENEW_ENTROPY];
-	const char *boot_id, *machine_id; /* a UUID, and 32 hexadecimal digits */
+	/* boot_id is a UUID, machine_id has 32 hexadecimal digits. */
+	const char *boot_id, *machine_id;
 };
 
 struct guest_config {
-	json_t *doc;	      /* the document, which owns the texts and JSON of the members below */
-	const char *hostname; /* NULL: the kernel's name is kept */
+	/* The config's document, which owns the texts and JSON values of the members below. */
+	json_t *doc;
+	const char *hostname; /* the host name; NULL: the kernel's host name is kept */
 	bool has_command;
-	/* The workload's command; its doc is a reference to the config's document. */
+	/* The workload's command. workload.doc is a reference to the config's document. */
 	struct request workload;
 	bool attach;
 	bool telemetry; /* commands are traced, and the host gets the records */
-	bool audit;	/* the host wants a message about each command */
-	bool template;	/* the machine may be saved, and restored as another machine */
+	bool audit;	/* the host wants a message about the start and the end of each command */
+	bool template;	/* the machine may be saved, and restored as other machines */
 	bool renews;	/* the machine was restored, and `renew` has its new identity */
 	struct config_renew renew;
-	json_t *env;		/* NULL: none */
-	json_t *disks, *shares; /* arrays, or NULL */
-	json_t *publishes;	/* array, or NULL */
-	size_t keep;		/* bytes of each stream for the result */
+	/* The environment of all commands, an object; NULL: the config has none. */
+	json_t *env;
+	/* Arrays of the disks and of the shares; each is NULL if the config has none. */
+	json_t *disks, *shares;
+	json_t *publishes; /* an array of the published ports; NULL: the config has none */
+	size_t keep;	   /* the most bytes of each output stream that the result has */
 };
 
-/* Finds the kind of a message. *realtime_ns is set for CONFIG and TIME; 0 if the message has none.
- * `doc` must be an object. */
+/* Finds the kind of a message. Sets *realtime_ns for the kinds CONFIG and TIME, to 0 if the message
+ * has no time. `doc` must be an object. */
 int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_ns,
 			struct error *err);
-/* Decodes a config. Takes its own reference to `doc`. */
+/* Decodes a config. *out gets its own reference to `doc`. */
 int config_decode(json_t *doc, struct guest_config *out, struct error *err);
-void config_free(struct guest_config *config); /* accepts a zeroed struct */
+void config_free(struct guest_config *config); /* accepts a struct whose members are all 0 */
 
-/* A disk that the config names, and its place in the guest. */
+/* A disk that the config names, and the directory of the guest where it is mounted. */
 struct config_disk {
 	const char *serial, *mountpoint;
-	/* The name in messages for people; the serial if the host gives no name. */
+	/* The disk's name in messages for people. It is the serial if the host gives no name. */
 	const char *name;
 	bool read_only;
 };
 int config_disk_decode(json_t *item, struct config_disk *out, struct error *err);
-/* Reads the TCP port of the guest from a published port of the config. 0 means any port: each
- * connection then names its port. */
+/* Reads the TCP port of the guest from a published port of the config. A port of 0 means any port:
+ * each connection then names the port that it wants. */
 int config_publish_decode(json_t *item, uint16_t *guest_port, struct error *err);
 
-/* A shared directory that the config names, and its place in the guest. */
+/* A shared directory that the config names, and the directory of the guest where it is mounted. */
 struct config_share {
 	const char *tag, *mountpoint;
 	bool read_only;
-	bool containers; /* root file systems of containers: mounted with all rights */
+	/* The share has root file systems of containers, and is mounted with all rights. */
+	bool containers;
 };
 int config_share_decode(json_t *item, struct config_share *out, struct error *err);
 

@@ -69,7 +69,7 @@ void conn_set_form(struct conn *conn, const struct conn_form *form)
 	conn->wire.most = (size_t)limit_get(form->most);
 }
 
-/* Returns true if the client must still be told the end of a call. */
+/* Returns true if a call of this connection has not told its end to the client yet. */
 static bool has_untold_calls(const struct conn *conn)
 {
 	const struct call *call;
@@ -108,7 +108,7 @@ void conn_asked(struct conn *conn)
 
 /* --- what arrives ---------------------------------------------------------------------------- */
 
-/* Called when no more of the bytes that have come can be handled now. Closes the connection, or
+/* Called when the bytes that have come cannot be handled further now. Closes the connection, or
  * chooses what the connection waits for. */
 static void conn_settle(struct conn *conn)
 {
@@ -117,14 +117,14 @@ static void conn_settle(struct conn *conn)
 	bool answered = conn->asked && !conn->streaming && wire->in.len == 0 && !form->repeats;
 	struct call *call;
 
-	/* The client sends no more, so stdin of the commands ends. */
+	/* The client has shut down its side, so the commands get the end of stdin. */
 	if (wire->ended && !conn->waiting) {
 		list_each (call, &conn->calls, link) {
 			if (call->kind->input_ended)
 				call->kind->input_ended(call);
 			/* input_ended() may send a message. If there is no memory for the message,
-			 * input_ended() ends the connection with all its calls, and the list must
-			 * not be read further. */
+			 * the connection ends with all its calls, and the list of calls must not be
+			 * read further. */
 			if (conn->dead)
 				return;
 		}
@@ -161,7 +161,8 @@ static void on_conn_input(void *data)
 	struct conn *conn = data;
 
 	conn_go_on(conn);
-	/* While a long first request arrives, the connection is not idle. */
+	/* The first request may be long. While it arrives, the connection does not count as
+	 * idle. */
 	if (!conn->dead && conn->idle && wait_for_request(conn, NULL) < 0)
 		conn_end(conn);
 }
@@ -174,7 +175,7 @@ static void on_conn_drained(void *data)
 	list_each (call, &conn->calls, link) {
 		call->kind->drained(call);
 		if (conn->dead)
-			return; /* the connection has ended */
+			return; /* there was no memory for an event */
 	}
 	conn_settle(conn);
 }

@@ -3,15 +3,16 @@
  * A connection to the agent, and the calls on it. A call is one request, from the start of its job
  * to its answer; call.h has the functions of calls.
  *
- * The first byte of the connection chooses its form. The form handles the bytes that come, and
- * starts the calls. A call sends its messages with conn_say(), or puts frames into the connection's
- * queue itself. If the connection waits for a call, the call lets it go on with conn_go_on(). The
- * connection calls a call only through the functions of the call's kind.
+ * The first byte of the connection chooses its form: the envelope form or the frame form. The form
+ * handles the bytes that come, and starts the calls. A call sends its messages with conn_say(), or
+ * puts frames into the connection's queue itself. If the connection waits for a call, the call
+ * calls conn_go_on() when the connection may go on. The connection uses a call only through the
+ * functions of the call's kind.
  *
- * Envelope form: requests come one after the other, until the client sends no more or is idle for
- * long. Frame form: if no request wanted a stream, the agent closes the connection after the last
- * answer; else the connection is open until the client closes it. If a client goes away, its
- * commands are killed, except resumable ones, and its terminals are hung up.
+ * In the envelope form, requests come one after the other, until the client sends no more or is
+ * idle for long. In the frame form, the agent closes the connection after the last answer if no
+ * request wanted a stream. Otherwise the connection is open until the client closes it. If a client
+ * goes away, its terminals are hung up, and its commands are killed, except resumable ones.
  */
 #ifndef GUEST_CONN_H
 #define GUEST_CONN_H
@@ -36,22 +37,24 @@ struct resumables;
 struct workload;
 
 struct conn_form {
-	enum limit most; /* the most bytes of one message */
+	enum limit most; /* the limit for the bytes of one message */
 	int (*send)(struct framed *wire, const char *text, struct error *err);
-	/* Handles the bytes that have come. Returns true if there may be more to do. */
+	/* Handles the bytes that have come. Returns true if it must be called again, since more of
+	 * these bytes may be handled. */
 	bool (*step)(struct conn *conn);
-	/* Returns true if more bytes may be read now; NULL: always. */
+	/* Returns true if more bytes may be read from the connection now. NULL: they always may. */
 	bool (*may_read)(const struct conn *conn);
-	bool repeats; /* after an answer another request may come */
+	bool repeats; /* after an answer, the connection may get another request */
 };
 
 /* The state that all connections of an agent share. */
 struct conns {
 	struct loop *loop;
 	struct list live, dead;
-	size_t count;			 /* the number of live connections */
-	const struct conn_form *unknown; /* the form until the first byte has come */
-	/* Used by the functions that start calls. */
+	size_t count; /* the number of live connections */
+	/* The form of a connection whose first byte has not come yet. */
+	const struct conn_form *unknown;
+	/* The state that functions which start calls use. */
 	struct exec_context *context;
 	struct workload *workload;
 	struct resumables *resumables;
@@ -62,40 +65,44 @@ struct conn {
 	struct list_link link;
 	struct framed wire;
 	const struct conn_form *form;
-	/* The time for the first request, and, if the form repeats, for each next one. */
+	/* The timer for the first request. If the form repeats, it is also the timer for each next
+	 * request. */
 	struct loop_watch *idle;
-	struct list calls; /* the newest first */
+	struct list calls; /* the calls of the connection, with the newest first */
 	size_t ncalls;
 	struct envelope_scan scan;
-	size_t stdin_taken; /* the bytes that were taken of the first frame of the input */
-	bool waiting;	    /* the connection waits for room in a command's stdin */
-	bool held;	    /* a request of the envelope form has come while a terminal is open */
-	bool streaming;	    /* a request wanted a stream or a terminal */
-	bool closing;	    /* the connection is closed when everything is sent */
+	/* The number of bytes of the first frame of the input that were taken as stdin. */
+	size_t stdin_taken;
+	bool waiting; /* no more input is handled until a command's stdin has room */
+	/* A request of the envelope form has come while a terminal is open, and waits. */
+	bool held;
+	bool streaming; /* a request on this connection wanted a stream or a terminal */
+	bool closing;	/* the connection will be closed when everything is sent */
 	bool dead;
-	bool busy;  /* the messages of the connection are being handled */
-	bool asked; /* a request has come */
-	/* Called when the connection has closed. The workload sets it for its client. */
+	bool busy;  /* messages of the connection are being handled at this moment */
+	bool asked; /* a request has come on this connection */
+	/* Called when the connection has closed. The workload sets this function for its client. */
 	void (*closed)(void *data);
 	void *closed_data;
 };
 
 struct call_kind {
 	size_t size; /* the size of the kind's struct, which begins with a struct call */
-	/* Returns the message to the client about the end; NULL if there is no memory. */
+	/* Returns the message that tells the client the end of the command. NULL: there is no
+	 * memory. */
 	char *(*answer)(struct call *call, const struct job_end *end, struct error *err);
-	/* Handles an event of the client about the call; NULL if the form has no events. */
+	/* Handles a client's event that is about the call. NULL: the form has no events. */
 	int (*event)(struct call *call, const struct request *request, struct error *err);
-	/* Called when the client has shut down its side of the connection; NULL: the call takes no
+	/* Called when the client has shut down its side of the connection. NULL: the call takes no
 	 * stdin. */
 	void (*input_ended)(struct call *call);
 	/* Called when the connection has room for output again. */
 	void (*drained)(struct call *call);
-	/* Called when the connection has ended, and the call was removed from it. Decides what
-	 * happens to the command, and frees the call. */
+	/* Called when the connection has ended and the call was removed from it. Decides whether
+	 * the command goes on, and frees the call. */
 	void (*abandon)(struct call *call);
-	/* Frees the members that the kind's struct has after the struct call; NULL: there are none
-	 * to free. */
+	/* Frees the members that the kind's struct has after the struct call. NULL: no member needs
+	 * it. */
 	void (*drop)(struct call *call);
 };
 
@@ -103,45 +110,45 @@ struct call {
 	struct conn *conn;
 	struct list_link link;
 	const struct call_kind *kind;
-	struct job *job; /* NULL: not started yet, or has ended */
-	char *id;	 /* the client's id, never NULL */
+	struct job *job; /* the command's job; NULL: it has not started yet, or has ended */
+	char *id;	 /* the id that the client gave; never NULL */
 	uint64_t number;
-	struct stdin_window *window; /* NULL: the client has no window to respect */
-	struct stdin_window own; /* the window of this call alone, to which `window` may point */
+	struct stdin_window *window; /* the window for stdin; NULL: the client has no window */
+	struct stdin_window own; /* a window that only this call uses; `window` may point to it */
 	/* The client sends no more stdin, and the command's stdin was closed. */
 	bool stdin_told_over;
 	bool told; /* the client has been told the exit */
 };
 
 void conns_init(struct conns *conns, struct loop *loop, const struct conn_form *unknown);
-/* Frees the connections that have ended. To be called between rounds of the loop. */
+/* Frees the connections that have ended. Must be called between rounds of the loop. */
 void conns_sweep(struct conns *conns);
-/* Returns true if every message has been sent. */
+/* Returns true if no connection has a message that must still be sent. */
 bool conns_are_quiet(const struct conns *conns);
 void conns_end(struct conns *conns); /* ends all connections at once */
 
-/* Makes a connection and takes over `fd`. */
+/* Makes a connection of the socket `fd`, and takes over `fd`. */
 struct conn *conn_new(struct conns *conns, int fd, struct error *err);
-/* Makes a connection for a stream of the mux, which it takes over. */
+/* Makes a connection of a stream of the mux, and takes over the stream. */
 struct conn *conn_new_carried(struct conns *conns, struct mux_stream *stream, struct error *err);
-void conn_end(struct conn *conn); /* ends at once; conns_sweep() frees the memory */
+void conn_end(struct conn *conn); /* ends the connection at once; conns_sweep() frees its memory */
 
-/* Functions for forms. */
+/* Functions that the forms of connections call. */
 void conn_set_form(struct conn *conn, const struct conn_form *form);
-/* Notes that there is a request, so that the connection is not idle. */
+/* Notes that a request has come, so that the connection does not count as idle. */
 void conn_asked(struct conn *conn);
-/* Ends the connection's commands, sends `text`, and closes the connection when the text has been
- * sent. Takes over `text`; NULL: there was no memory for it. */
+/* Kills the connection's commands, sends `text`, and then closes the connection. Takes over `text`.
+ * NULL means that there was no memory for the text. */
 void conn_refuse(struct conn *conn, char *text);
 
-/* Functions for calls. A call that has been answered removes itself. */
+/* Functions that calls use. A call removes itself when it has been answered. */
 void conn_add(struct conn *conn, struct call *call);
 void conn_remove(struct conn *conn, struct call *call);
-/* Queues a message in the form of the connection, and frees `text`. NULL (no memory) ends the
- * connection. */
+/* Queues the message `text` in the form of the connection, and frees `text`. NULL means that there
+ * was no memory for it, and ends the connection. */
 void conn_say(struct conn *conn, char *text);
-/* Goes on to handle the bytes that have come. Must be called when a command's stdin has room again,
- * or a command has ended. */
+/* Continues with the bytes that have come. Must be called when a command's stdin has room again, or
+ * when a command has ended. */
 void conn_go_on(struct conn *conn);
 
 #endif

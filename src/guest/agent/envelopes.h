@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The envelope form: each line is a request, and requests are handled one after the other, since
- * answers carry no id. While a terminal is open, the client's lines are events for it. */
+/* The envelope form. Each line is a request. Requests are handled one after the other, since
+ * answers carry no id. While a terminal is open, the client's lines are events for the terminal. */
 #ifndef GUEST_ENVELOPES_H
 #define GUEST_ENVELOPES_H
 

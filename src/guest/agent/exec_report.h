@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Reports each command to the host, if the config asks for this: by the messages `exec-started` and
- * `exec-finished`, over the control stream. If a command line is long, only its beginning is sent.
- * Above LIMIT_AUDIT_EXECS commands in a second, only the number of further commands is sent, in a
- * message `exec-lost` within about a second.
- */
+/* Reports each command to the host, if the config asks for this. The messages are `exec-started`
+ * and `exec-finished`, on the control stream. Of a long command line only the beginning is sent.
+ * Above LIMIT_AUDIT_EXECS commands in a second, further commands are only counted. A message
+ * `exec-lost` has their number, and is sent within about a second. */
 #ifndef GUEST_EXEC_REPORT_H
 #define GUEST_EXEC_REPORT_H
 
@@ -18,19 +16,22 @@ struct exec_report {
 	const struct job_table *table;
 	struct framed *control;
 	bool on;
-	uint64_t since; /* commands up to this number are not reported: an earlier host ran them */
+	/* The last command that an earlier host has run; commands up to this number are not
+	 * reported. */
+	uint64_t since;
 	uint64_t window_ns;
 	unsigned in_window;
-	uint64_t lost; /* the number of commands for the next `exec-lost` */
+	uint64_t lost; /* the number of commands that the next `exec-lost` will report */
 	struct loop *loop;
 	struct loop_watch *lost_timer;
 };
 
-/* Sets the report up as table->witness. Nothing is reported until report->on is set. */
+/* Makes `report` the witness of the table (table->witness). Nothing is reported until report->on is
+ * set. */
 void exec_report_begin(struct exec_report *report, struct job_table *table, struct framed *control);
-/* Sends `exec-lost` now, if commands were not reported. */
+/* Sends `exec-lost` now, if there are commands that were not reported. */
 void exec_report_settle(struct exec_report *report);
-/* Forgets the commands up to now, and reports nothing until report->on is set. */
+/* Forgets the commands that have run up to now, and reports nothing until report->on is set. */
 void exec_report_begin_anew(struct exec_report *report);
 
 #endif

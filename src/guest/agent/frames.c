@@ -16,7 +16,7 @@
 /* The frame that is being handled. */
 struct turn {
 	struct conn *conn;
-	uint64_t number; /* the number of the frame's request; 0 until it is known */
+	uint64_t number; /* the number of the frame's request; 0 while it is not known */
 };
 
 static struct call *find_call(const struct conn *conn, uint64_t number)
@@ -48,8 +48,8 @@ static int hand_stream_over(struct conn *conn, const struct request *request, st
 	return 0;
 }
 
-/* Hands the connection over to the command. The agent gives up the connection without a message to
- * the client. */
+/* Hands the whole connection over to the command. The agent then gives up the connection, and sends
+ * no message to the client. */
 static int hand_connection_over(struct conn *conn, const struct request *request, struct error *err)
 {
 	int fd = conn->wire.fd;
@@ -62,8 +62,8 @@ static int hand_connection_over(struct conn *conn, const struct request *request
 			"the connection cannot be handed over, because other requests on it have not ended: make a connection for this request alone");
 	if (conn->wire.stream)
 		return hand_stream_over(conn, request, err);
-	/* The command needs a blocking socket. This flag holds for the agent too, since both
-	 * processes have the same socket for a moment. */
+	/* The command needs a blocking socket. The agent and the command share the socket for a
+	 * moment, so the agent makes its own descriptor blocking. */
 	if (fd_nonblock(fd, false, err) < 0)
 		return -1;
 	if (exec_hand_over(conn->all->context, request, fd, err) < 0) {
@@ -112,8 +112,8 @@ static int take_json_frame(struct turn *turn, const uint8_t *payload, size_t len
 	if (request.kind == REQUEST_EXEC || request.kind == REQUEST_ATTACH) {
 		got = begin_request(turn->conn, &request, err);
 	} else {
-		/* An event about a request that is over is no error: the client sent the event
-		 * before the exit arrived. */
+		/* An event for a request that is over is not an error. The client has sent the
+		 * event before the exit arrived. */
 		struct call *call = find_call(turn->conn, request.number);
 
 		got = call ? call->kind->event(call, &request, err) : 0;
@@ -140,7 +140,7 @@ static int take_frame(void *data, const uint8_t *payload, size_t len, struct err
 	if (call)
 		return call_take_stdin(call, payload + AGENT_DATA_HEADER, len - AGENT_DATA_HEADER,
 				       err);
-	turn->conn->stdin_taken = 0; /* taken by a call that has ended in the meantime */
+	turn->conn->stdin_taken = 0; /* an earlier call took these bytes, and has ended since */
 	return 1;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The frame form: requests and events in JSON frames, any number of requests at a time, and stdin
- * and output in binary frames (base/agent_wire.h). */
+/* The frame form. Requests and events are JSON frames, and any number of requests may run at a
+ * time. Stdin and output are binary frames (base/agent_wire.h). */
 #ifndef GUEST_FRAMES_H
 #define GUEST_FRAMES_H
 

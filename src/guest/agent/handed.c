@@ -11,7 +11,7 @@ struct side {
 	struct framed framed;
 	struct side *other;
 	struct handed *both;
-	bool told_end; /* the end of the other side has been passed on to this side */
+	bool told_end; /* the other side has ended, and this side was told */
 };
 
 struct handed {
@@ -27,7 +27,7 @@ static void free_handed(struct loop *loop, void *data)
 	free(data);
 }
 
-/* Ends the pair. Callers may still use a side, so the memory is freed later. */
+/* Ends the pair. The memory is freed later, since callers may still use a side of the pair. */
 static void handed_end(struct handed *h)
 {
 	framed_close(&h->host.framed);
@@ -37,8 +37,8 @@ static void handed_end(struct handed *h)
 	loop_add_timer(h->loop, clock_mono_ns(), free_handed, h, NULL);
 }
 
-/* Resets the process's connection, so that it does not look complete although it broke. Only TCP
- * supports a reset. */
+/* Resets the process's connection. The stream broke, and the process must not take the bytes that
+ * have come for a complete answer. Only TCP supports a reset. */
 static void handed_break(struct handed *h)
 {
 	const struct linger reset = {.l_onoff = 1, .l_linger = 0};
@@ -48,8 +48,8 @@ static void handed_break(struct handed *h)
 	handed_end(h);
 }
 
-/* Passes the end of one side on to the other side, after all bytes have been passed on. Ends the
- * pair when both ends have been passed on. */
+/* Passes the end of the side `from` on to the other side, after all bytes of `from` have been
+ * passed on. Ends the pair when the ends of both sides have been passed on. */
 static void hand_on_end(struct side *from)
 {
 	struct side *to = from->other;
@@ -98,7 +98,7 @@ static const struct framed_owner host_owner = {
 	.drained = on_side_drained,
 	.lost = on_side_lost,
 };
-/* A process's last bytes are passed on, even if the process is gone. */
+/* The last bytes of a process are passed on to the host, even if the process is gone. */
 static const struct framed_owner process_owner = {
 	.input = on_side_input,
 	.drained = on_side_drained,

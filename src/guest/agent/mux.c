@@ -10,11 +10,11 @@
 #include "base/clock.h"
 #include "guest/agent/mux_parts.h"
 
-/* The lowest port of the guest from which the mux dials, as in the kernel. Lower ports are for
- * listeners. */
+/* The lowest port of the guest from which the mux dials. The kernel has the same limit for vsock:
+ * lower ports are for listeners. */
 #define FIRST_PORT 1024
-/* The bytes of a page of the port's buffer. A read of the port that returns fewer bytes has emptied
- * the page. */
+/* The bytes of one page of the port's buffer. A read returns the rest of a page, so a shorter read
+ * has emptied the port. */
 #define PORT_PAGE 4096
 #define READS_PER_EVENT 64
 #define HOST_AWAY_NS (100 * NS_PER_MS)
@@ -33,7 +33,7 @@ static void take_payload(struct mux_stream *s, const uint8_t *payload, size_t le
 	s->front_len = len;
 	if (s->events & LOOP_IN)
 		mux_tell(s);
-	/* The holder that was told may have closed the stream. */
+	/* The holder was told of the bytes that came before, and may have closed the stream. */
 	s = mux_find(mux, host_port, guest_port);
 	if (!s)
 		return;
@@ -92,8 +92,8 @@ static void take_known(struct mux_stream *s, const struct packet *p, const uint8
 	}
 }
 
-/* Refuses a packet of an unknown stream by an RST. An RST for which there is no room is not sent
- * later: the host or its client tries again. */
+/* Refuses a packet of an unknown stream with an RST. If there is no room for the RST, it is not
+ * sent later: the host or its client tries again. */
 static void refuse_stranger(struct mux *mux, const struct packet *p)
 {
 	const struct packet rst = {.src_cid = mux->cid,
@@ -136,7 +136,7 @@ static void take_asked(struct mux *mux)
 {
 	struct mux_stream *s;
 
-	/* The earlier end of the host is gone, and its streams with it. */
+	/* The earlier process at the host's end is gone, and its streams have ended with it. */
 	for (unsigned i = 0; i < MUX_BUCKETS; i++)
 		list_each (s, &mux->buckets[i], link)
 			if (s->orphaned) {
@@ -164,8 +164,8 @@ static void take_welcome(struct mux *mux, const struct packet *p)
 		mux->anew(mux->anew_data);
 }
 
-/* Takes the next packet, or skips a byte that begins no packet. Returns false if the packet is not
- * complete. */
+/* Takes the next packet, or skips a byte that does not begin a packet. Returns false if the packet
+ * is not complete yet. */
 static bool take_host_packet(struct mux *mux)
 {
 	const uint8_t *raw = mux->in + mux->in_at;
@@ -185,7 +185,9 @@ static bool take_host_packet(struct mux *mux)
 		return true;
 	}
 	if (p.len > PACKET_PAYLOAD) {
-		take_asked(mux); /* no packet is so long, so the link begins anew */
+		/* No packet is that long. The two ends do not agree any more, so the link begins
+		 * anew. */
+		take_asked(mux);
 		return true;
 	}
 	if (mux->in_end - mux->in_at < PACKET_HEADER + p.len)
@@ -224,7 +226,8 @@ static void on_host_back(struct loop *loop, void *data)
 	watch_mux(mux, NULL);
 }
 
-/* Reads from the port. The kernel gives one page at a time. */
+/* Reads from the port, and returns the number of bytes. The kernel returns at most one page for
+ * each read. */
 static size_t read_port(struct mux *mux)
 {
 	size_t at;
@@ -238,16 +241,17 @@ static size_t read_port(struct mux *mux)
 	}
 	at = mux->in_end;
 	n = read(mux->fd, mux->in + at, sizeof(mux->in) - at);
-	/* A link that was cut stays cut: the machine is ending, or in quarantine. */
+	/* A socket that the host has cut stays cut, and is not watched any more: the machine is
+	 * ending, or is in quarantine. */
 	if (mux->splits && (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)))
 		loop_remove(steal_ptr(&mux->watch));
 	if (n <= 0)
 		return 0;
 	mux->in_end += (size_t)n;
-	/* ASK is the first message of a host's end, and lies at the beginning of what one read
-	 * returns. A restored machine may have the front of a packet whose rest stayed with the
-	 * earlier host. That front is skipped, so that ASK is not taken for the packet's
-	 * payload. */
+	/* ASK is the first message of a new host, and is at the beginning of the bytes of one read.
+	 * A restored machine may hold the front of a packet from the earlier host, without the rest
+	 * of the packet. That front is skipped. Otherwise ASK would be taken for the payload of
+	 * that packet. */
 	if (mux->linked && n >= PACKET_HEADER && packet_may_be_link(mux->in + at)) {
 		packet_decode(mux->in + at, &p);
 		if (packet_is_link(&p, LINK_ASK))
@@ -264,8 +268,8 @@ static void on_port_event(struct loop *loop, int fd, uint32_t events, void *data
 	(void)loop;
 	(void)fd;
 	if (events & LOOP_HUP && !(events & LOOP_IN)) {
-		/* The loop would report this event again and again until there is a host, so the
-		 * port is not watched for a while. */
+		/* While there is no host, the loop would report this event again and again. So the
+		 * port is not watched for HOST_AWAY_NS. */
 		loop_remove(steal_ptr(&mux->watch));
 		mux->back = loop_add_timer(mux->loop, clock_mono_ns() + HOST_AWAY_NS, on_host_back,
 					   mux, NULL);
@@ -282,8 +286,8 @@ static void on_port_event(struct loop *loop, int fd, uint32_t events, void *data
 		got = read_port(mux);
 		while (take_host_packet(mux))
 			;
-		/* All packets were whole, and the page was not full. Either the port is empty, or
-		 * an event will tell of more bytes. */
+		/* All packets were complete, and the read did not fill a page. Either the port is
+		 * empty, or a new event will report more bytes. */
 		if (got < PORT_PAGE && mux->in_at == mux->in_end)
 			break;
 	}

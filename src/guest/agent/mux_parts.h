@@ -13,15 +13,18 @@ struct mux_stream {
 	struct mux *mux;
 	struct list_link link, due, wanting;
 	uint32_t host_port, guest_port;
-	bool open;     /* the other end has answered */
-	bool over;     /* the stream has ended for the host */
-	bool orphaned; /* the stream has no holder, and is freed when all its packets are written */
-	bool full;     /* the holder wanted to send and found no room */
-	uint8_t say;   /* the packets that must be written (enum mux_want) */
-	uint8_t shut;  /* SHUT_ flags of this side */
+	bool open; /* the host has accepted the stream */
+	bool over; /* the stream has ended for the host, which sends no more */
+	/* The stream has no holder any more, and is freed when all its packets are written. */
+	bool orphaned;
+	bool full; /* the holder wanted to send, and there was no room */
+	/* The packets of this stream that must be written, as bits of enum mux_want. */
+	uint8_t say;
+	uint8_t shut; /* the directions that this side has shut, as SHUT_ flags */
 	uint8_t peer_shut;
 	struct buf in;
-	const uint8_t *front; /* bytes that follow those of `in`: in the buffer of the port */
+	/* Further bytes, which come after those of `in` and are still in the buffer of the port. */
+	const uint8_t *front;
 	size_t front_len;
 	uint32_t rx_cnt, fwd_cnt, told, tx_cnt, peer_fwd, peer_alloc;
 	uint32_t events;
@@ -34,32 +37,33 @@ struct mux_stream {
 struct mux_stream *mux_find(struct mux *mux, uint32_t host_port, uint32_t guest_port);
 struct mux_stream *mux_stream_new(struct mux *mux, uint32_t host_port, uint32_t guest_port);
 void mux_stream_free(struct mux_stream *s);
-/* Returns how many more bytes of the stream the host has room for. */
+/* Returns how many more bytes the host has room for in this stream. */
 uint32_t mux_credit(const struct mux_stream *s);
 bool mux_takes_bytes(const struct mux_stream *s);
-/* Calls the stream's holder with the stream's state, if the holder wants an event for this state:
- * once now, and again in the next round of the loop if the state is still the same. The stream may
- * be freed afterwards. */
+/* Calls the stream's holder with the stream's state, if the holder wants an event for this state.
+ * Calls it once now, and again in the next round of the loop if the state has not changed. The call
+ * may free the stream. */
 void mux_tell(struct mux_stream *s);
 void mux_tell_later(struct mux_stream *s);
-/* Tells the holders that the port has room again. */
+/* Tells the holders of streams that the port has room again. */
 void mux_tell_room(struct mux *mux);
 
 /* --- mux_say.c ------------------------------------------------------------------------------- */
 
-/* Writes the chunks to the port. The port takes a chunk as a whole; if the port is full, it takes
- * nothing of the chunk. */
+/* Writes the chunks to the port. A port takes a whole chunk, or nothing of it if the port is
+ * full. */
 void mux_write(struct mux *mux);
-/* Returns room for one packet of `len` bytes, in the last chunk or a new one; NULL if there is no
- * room now. */
+/* Returns memory for one packet of `len` bytes, in the last chunk or a new one. Returns NULL if
+ * there is no room now. */
 uint8_t *mux_reserve(struct mux *mux, size_t len);
 bool mux_say_packet(struct mux *mux, const struct packet *p);
 struct packet mux_packet_of(struct mux_stream *s, enum packet_op op, uint32_t flags, size_t len);
-/* Writes the packets that s->say names. If there is no room, the rest is written later. Frees a
- * stream without a holder when all its packets are written. */
+/* Writes the packets that s->say names. Packets for which there is no room are written later. Frees
+ * a stream without a holder when all its packets are written. */
 void mux_say_wanted(struct mux_stream *s);
 void mux_say(struct mux_stream *s, enum mux_want want);
-/* Begins anew with a HELLO. Bytes of the host are ignored until its WELCOME. */
+/* Begins the protocol anew with a HELLO. Bytes of the host are ignored until its WELCOME has
+ * come. */
 void mux_hello(struct mux *mux);
 
 #endif

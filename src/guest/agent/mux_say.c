@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "guest/agent/mux_parts.h"
 
-/* Writes the chunks to the host, as far as there is room. A full port takes nothing of a chunk,
- * while a socket may take a part. */
+/* Writes the chunks to the host, as far as there is room. A full port takes nothing of a chunk. A
+ * socket may take a part of one. */
 void mux_write(struct mux *mux)
 {
 	bool wants;
@@ -32,7 +32,7 @@ void mux_write(struct mux *mux)
 		mux->wants_room = wants;
 }
 
-/* Returns room for one packet of len bytes, in the last chunk or a new one. Returns NULL if there
+/* Returns memory for one packet of len bytes, in the last chunk or a new one. Returns NULL if there
  * is no room now. */
 uint8_t *mux_reserve(struct mux *mux, size_t len)
 {
@@ -96,7 +96,7 @@ static bool say_one(struct mux_stream *s)
 	return true;
 }
 
-/* Writes the packets that s->say names. If there is no room, the rest is written later. */
+/* Writes the packets that s->say names. Packets for which there is no room are written later. */
 void mux_say_wanted(struct mux_stream *s)
 {
 	if (!s->mux->linked)
@@ -123,10 +123,12 @@ void mux_hello(struct mux *mux)
 	struct packet p;
 
 	mux->linked = false;
-	mux->chunks = 0; /* the earlier streams have ended, and the HELLO must find room */
-	/* If the host has only the front of a packet, these bytes complete that packet. The bytes
-	 * 0xff are no packet themselves, since no packet is as long as they would say. The host
-	 * looks for a HELLO from then on. */
+	/* The earlier streams have ended, so their packets are dropped. The HELLO must find
+	 * room. */
+	mux->chunks = 0;
+	/* The host may have only the front of a packet. These bytes then complete that packet.
+	 * Alone, the bytes 0xff are not a packet, because the length in them is longer than any
+	 * packet may be. The host then looks for a HELLO. */
 	if (mux->splits)
 		memset(mux_reserve(mux, PACKET_WHOLE), 0xff, PACKET_WHOLE);
 	if (getrandom(&mux->number, sizeof(mux->number), GRND_NONBLOCK) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The streams of the mux, and the events for their holders. */
+/* The streams of the mux, and the events that their holders get. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,8 +70,8 @@ static uint32_t wanted_events(const struct mux_stream *s)
 	return s->events ? ready & (s->events | LOOP_HUP) : 0;
 }
 
-/* Tells the holders of the streams that are due. Streams that become due in the meantime have their
- * turn in the next round of the loop. */
+/* Calls the holders of the streams that are due. A stream that becomes due during these calls is
+ * handled in the next round of the loop. */
 static void on_mux_again(struct loop *loop, void *data)
 {
 	struct mux *mux = data;
@@ -102,8 +102,8 @@ void mux_tell_later(struct mux_stream *s)
 		mux->again = loop_add_timer(mux->loop, clock_mono_ns(), on_mux_again, mux, NULL);
 }
 
-/* Tells the holder once. If the stream's state is then still the same, the holder is told again in
- * the next round of the loop. */
+/* Tells the holder once. If the stream's state has not changed after that, the holder is told again
+ * in the next round of the loop. */
 void mux_tell(struct mux_stream *s)
 {
 	struct mux *mux = s->mux;
@@ -118,7 +118,7 @@ void mux_tell(struct mux_stream *s)
 	mux->telling = NULL;
 }
 
-/* Tells the holders that the port has room again. */
+/* Tells the holders of streams that the port has room again. */
 void mux_tell_room(struct mux *mux)
 {
 	struct mux_stream *s;
@@ -240,8 +240,8 @@ static void stream_close(void *stream)
 	s->front_len = 0;
 	if (s->mux->telling == s)
 		s->mux->telling = NULL;
-	/* Says nothing about a stream that the host has forgotten, or of which the host has not
-	 * heard yet. */
+	/* Sends nothing about a stream that the host has forgotten, or that the host has not heard
+	 * of yet. */
 	if ((s->over && !s->say) || s->say & SAY_REQUEST) {
 		mux_stream_free(s);
 		return;

@@ -14,26 +14,30 @@
 enum pty_event_kind {
 	PTY_EVENT_STDIN,
 	PTY_EVENT_RESIZE,
-	/* Not an event but the next request, which is handled after the terminal. */
+	/* This value is not an event. It is the next request, which is handled after the terminal
+	 * has ended. */
 	PTY_EVENT_ENVELOPE
 };
 
 struct pty_event {
 	enum pty_event_kind kind;
-	struct buf data;	/* for STDIN */
-	uint16_t rows, columns; /* for RESIZE; 0: unchanged */
+	struct buf data; /* the bytes of a STDIN event */
+	/* The size of a RESIZE event, in characters; 0: that number does not change. */
+	uint16_t rows, columns;
 };
 
-/* Decodes one JSON value from the client. ERR_INVALID: a breach of the protocol. */
+/* Decodes one JSON value from the client. Fails with ERR_INVALID if the value breaks the
+ * protocol. */
 int pty_event_decode(const void *text, size_t len, struct pty_event *out, struct error *err);
 void pty_event_free(struct pty_event *event);
 
-/* Returns an output event as JSON text, one line without a newline, which the caller frees. */
+/* Returns an output event as JSON text, in one line without a newline. The caller frees the
+ * text. */
 char *pty_event_stdout(const void *bytes, size_t len, struct error *err);
-/* Returns the last event of the terminal: the exit of its command, or an error with the exit code
- * of a command that never ran. */
+/* Returns the last event of the terminal. It is the exit of the command, or an error with an exit
+ * code if the command never ran. */
 char *pty_event_end(const struct job_end *end, struct error *err);
-/* Returns the last event for a client that broke the protocol. */
+/* Returns the last event for a client that broke the protocol. `why` is the reason. */
 char *pty_event_breach(const char *why, struct error *err);
 
 #endif

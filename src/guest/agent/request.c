@@ -136,7 +136,7 @@ static int get_exec(struct request *out, enum json_need need, struct error *err)
 	return 0;
 }
 
-/* Reads for how long a streamed exec may outlive its connection, and the exec's id. */
+/* Reads the id of a streamed exec, and the time that the exec may outlive its connection. */
 static int get_resumption(struct request *out, struct error *err)
 {
 	int64_t most = (int64_t)limit_get(LIMIT_RESUME_MS) / 1000, seconds = 0;
@@ -330,8 +330,8 @@ int request_decode_workload(json_t *config, struct request *out, struct error *e
 {
 	struct request request = {.kind = REQUEST_EXEC, .doc = json_incref(config)};
 
-	/* Leaves env out: the config's environment holds for every command of this guest, and is
-	 * taken from the config itself. */
+	/* The key env is not read here. The config's environment holds for every command of this
+	 * guest, and is taken from the config itself. */
 	if (request_get_argv(config, "", "command", &request, err) < 0 ||
 	    request_get_optional_string(config, "", "cwd", &request.cwd, err) < 0 ||
 	    request_get_optional_string(config, "", "user", &request.user, err) < 0 ||

@@ -13,7 +13,7 @@
 #include "guest/job/pty.h"
 #include "guest/roles.h"
 
-/* Reads the keys that exec and pty share, except the command. */
+/* Reads the keys that the requests exec and pty have in common, except the command. */
 static int get_surroundings(json_t *payload, uint64_t otherwise_ms, struct request *out,
 			    struct error *err)
 {
@@ -58,7 +58,8 @@ static int decode_write(json_t *payload, struct request *out, struct error *err)
 	out->stdin_bytes.limit = (size_t)most;
 	if (base64_decode(text, strlen(text), &out->stdin_bytes, err) < 0)
 		return error_prefix(err, "payload.data");
-	json_object_del(payload, "data"); /* frees megabytes that are not needed any more */
+	/* Frees the encoded data, which may have megabytes and is not needed any more. */
+	json_object_del(payload, "data");
 	return 0;
 }
 
@@ -121,8 +122,8 @@ int request_decode_op(struct request *out, struct error *err)
 	return 0;
 }
 
-/* Counts brackets without regard to their kind, which the parser checks later. A value that is
- * neither an object nor an array ends at the next newline. */
+/* Counts brackets of all kinds together. The parser checks the kinds later. A value that is neither
+ * an object nor an array ends at the next newline. */
 size_t envelope_scan(struct envelope_scan *scan, const uint8_t *bytes, size_t len)
 {
 	for (; scan->at < len; scan->at++) {
@@ -146,7 +147,7 @@ size_t envelope_scan(struct envelope_scan *scan, const uint8_t *bytes, size_t le
 		else if (c != '\n' || scan->depth > 0)
 			continue;
 		else
-			return ++scan->at; /* an empty line, or a line without an object */
+			return ++scan->at; /* the line is empty, or has no object */
 		if (scan->depth == 0 && !scan->in_string)
 			return ++scan->at;
 	}

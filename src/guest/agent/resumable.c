@@ -17,14 +17,17 @@ struct resumable {
 	struct list_link link;
 	char id[REQUEST_EXEC_MAX + 1];
 	uint64_t grace_ms;
-	struct loop_watch *grace; /* the timer of the grace time, while detached */
-	struct call *call;	  /* the call of the client; NULL: detached */
-	struct job *job;	  /* NULL: the command has ended */
-	pid_t pid;		  /* 0: the command has not begun to run, or never ran */
+	/* The timer of the grace time, which runs while no client is attached. */
+	struct loop_watch *grace;
+	struct call *call; /* the call of the client; NULL: no client is attached */
+	struct job *job;   /* the command's job; NULL: the command has ended */
+	/* The process id of the command; 0: the command has not begun to run, or never ran. */
+	pid_t pid;
 	struct job_end end;
 
 	struct ring ring[JOB_STREAMS];
-	uint64_t sent[JOB_STREAMS]; /* offsets of the client's next byte */
+	/* For each stream, the offset of the next byte for the client. */
+	uint64_t sent[JOB_STREAMS];
 
 	struct stdin_window input;
 };
@@ -32,7 +35,8 @@ struct resumable {
 /* The call that is the exec's client. */
 struct resumable_call {
 	struct call call;
-	struct resumable *resumable; /* NULL: the exec could not be started */
+	/* The exec of this call; NULL: the exec could not be started. */
+	struct resumable *resumable;
 };
 
 static struct resumable *find_resumable(const struct resumables *all, const char *id)
@@ -86,8 +90,8 @@ void resumables_sweep(struct resumables *all)
 
 /* --- to the client --------------------------------------------------------------------------- */
 
-/* Sends one frame of output that was not sent yet. Returns false if there is no such output, or the
- * connection has no room. */
+/* Sends one frame of output that was not sent yet. Returns false if there is no such output, or if
+ * the connection has no room. */
 static bool send_frame(struct resumable *r, enum job_stream stream)
 {
 	struct conn *conn = r->call->conn;
@@ -124,7 +128,7 @@ static void resumable_push(struct resumable *r)
 	while (more) {
 		more = send_frame(r, JOB_STDOUT);
 		more = (r->call && send_frame(r, JOB_STDERR)) || more;
-		more = more && r->call; /* without memory the connection has ended */
+		more = more && r->call; /* the connection has ended if there was no memory */
 	}
 	if (!r->call || r->job || r->call->told || !all_sent(r))
 		return;
@@ -175,7 +179,8 @@ static void on_resumable_ended(void *data, const struct job_end *end)
 	r->job = NULL;
 	if (r->call)
 		r->call->job = NULL;
-	on_resumable_stdin_room(r); /* drops the stdin that the command did not read */
+	/* Drops the stdin that the command did not read before it ended. */
+	on_resumable_stdin_room(r);
 	resumable_push(r);
 	if (r->call)
 		conn_go_on(r->call->conn);
@@ -253,8 +258,8 @@ static void on_client_late(struct loop *loop, void *data)
 	end_resumable(r);
 }
 
-/* Detaches the client. Stdin that the command has not taken is dropped: the client still has these
- * bytes, and is told at its return from which offset to send them again. */
+/* Detaches the client. Drops stdin that the command has not taken. The client still has these
+ * bytes. When it returns, it is told from which offset it must send them again. */
 static void resumable_detach(struct resumable *r)
 {
 	uint64_t until = clock_mono_ns() + r->grace_ms * NS_PER_MS;
@@ -287,7 +292,7 @@ static int check_offsets(const struct resumable *r, const struct request *reques
 	return 0;
 }
 
-/* Takes the exec away from its present client, since the newest client gets it. */
+/* Takes the exec away from the client that has it, since a newer client has attached. */
 static void displace(struct resumable *r)
 {
 	struct call *call = r->call;
@@ -409,7 +414,7 @@ int resumable_attach(struct resumables *all, struct conn *conn, const struct req
 	if (r->call)
 		displace(r);
 	if (conn->dead)
-		return 0; /* without memory the connection and the call have ended */
+		return 0; /* the connection and the call have ended if there was no memory */
 	loop_remove(steal_ptr(&r->grace));
 	resumable_join(r, call);
 	for (int i = 0; i < JOB_STREAMS; i++) {

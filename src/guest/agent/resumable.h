@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Execs that go on when their connection ends. Each has an id. The output of an exec is counted,
- * and is kept until the client has acknowledged it. The bytes of stdin that the exec has taken are
- * counted too. So a client whose connection broke can attach again, and no byte is lost or comes
- * twice on either side.
+ * Execs that go on when their connection ends. Each has an id. The bytes of an exec's output are
+ * counted, and are kept until the client has acknowledged them. The bytes of stdin that the exec
+ * has taken are also counted. So a client whose connection broke can attach again, and no byte is
+ * lost or comes twice in either direction. An exec has two states:
  *
- *   attached   a call of some connection is its client; if another client attaches, the first
- *              client is told and the newest has the exec: the older connection is most likely a
- *              broken one of the same client that the agent has not noticed yet
- *   detached   the grace time runs. The command goes on; if the ring is full of bytes that nobody
- *              has acknowledged, the command waits in its write(): nothing is ever dropped. The
- *              command may end; its exit and the rest of its output stay here. After the grace time
- *              everything is dropped, and what still runs is killed with its whole tree
+ *   attached   A call on a connection is the client of the exec. If another client attaches, the
+ *              newest client gets the exec, and the older client is told. Most likely both are the
+ *              same client, and the agent has not noticed yet that the older connection is broken.
+ *   detached   The exec has no client, and the grace time runs. The command goes on. If the ring
+ *              is full of bytes that were not acknowledged, the command waits in its write(), so
+ *              that no output is dropped. If the command ends, its exit and its output are kept.
+ *              After the grace time they are dropped, and a command that still runs is killed with
+ *              all its descendants.
  *
  * An exec is over for good when the client releases it.
  */
@@ -27,22 +28,23 @@
 
 struct resumables {
 	struct exec_context *context;
-	struct list list; /* the newest first */
+	struct list list; /* all resumable execs, with the newest first */
 	size_t count;
-	/* Some execs have neither a client nor a grace time, since there was no memory for a timer;
-	 * they are ended at the next sweep. */
+	/* Some execs have neither a client nor a grace time, because there was no memory for a
+	 * timer. The next sweep ends them. */
 	bool doomed;
 	struct ring_pool pool;
 };
 
 void resumables_init(struct resumables *all, struct exec_context *context);
-/* Starts the command of the request as a resumable exec. A new call on the connection becomes its
- * client. */
+/* Starts the command of the request as a resumable exec. A new call on the connection becomes the
+ * client of the exec. */
 int resumable_start(struct resumables *all, struct conn *conn, const struct request *request,
 		    struct error *err);
-/* Makes a call on the connection the client of an exec, from the offsets that the request names. If
- * there is no such exec, or if an offset was acknowledged already or is beyond all output, the
- * client gets a message that says that it is not attached. */
+/* Makes a new call on the connection the client of an existing exec. The output is sent from the
+ * offsets that the request names. The client is told that it is not attached if there is no such
+ * exec. It is told the same if the output at an offset was acknowledged already, or does not exist
+ * yet. */
 int resumable_attach(struct resumables *all, struct conn *conn, const struct request *request,
 		     struct error *err);
 

@@ -11,27 +11,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bytes that all rings together use beyond their LIMIT_RING_BYTES. */
+/* The memory that all rings together use beyond their LIMIT_RING_BYTES, in bytes. */
 struct ring_pool {
 	size_t used;
 };
 
-/* A ring. It is empty if all members except `pool` are 0. */
+/* A ring. A ring whose members are all 0, except `pool`, is empty. */
 struct ring {
 	struct ring_pool *pool;
 	uint8_t *bytes;
-	size_t cap; /* bytes; 0 or a power of two */
+	size_t cap; /* the size of `bytes`; 0 or a power of two */
 	/* start: the offset of the oldest kept byte; end: the offset after the newest byte */
 	uint64_t start, end;
 };
 
-/* Returns memory into which bytes may be put now, and sets *room to its length. Returns NULL if the
- * ring is full, or there is no memory. */
+/* Returns memory into which the caller may put bytes now, and sets *room to its length. Returns
+ * NULL if the ring is full, or if there is no memory. */
 uint8_t *ring_space(struct ring *ring, size_t *room);
-/* Adds the `len` bytes that the caller has put into the memory from ring_space(). */
+/* Adds `len` bytes, which the caller has put into the memory from ring_space(). */
 void ring_commit(struct ring *ring, size_t len);
-/* Returns the bytes that lie in one piece from `offset` on (start <= offset <= end); *len is 0 at
- * the end. */
+/* Returns the bytes from `offset` on that lie in one piece (start <= offset <= end), and sets *len
+ * to their number. *len is 0 if `offset` is the end. */
 const uint8_t *ring_at(const struct ring *ring, uint64_t offset, size_t *len);
 /* Drops the bytes before `offset`, which is at most ring->end. Does nothing if these bytes were
  * dropped already. */

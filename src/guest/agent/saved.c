@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prepares a machine to be saved, and handles that a restored machine is back.
+ * Prepares a machine to be saved, and finds out that a machine was restored.
  *
  * The machine of a template must be saved at rest: no command runs, no connection is open, and no
- * record is left that only the next host would get. All changed data in memory must be written to
- * the disks. The page cache stays: the sessions share it, and each session would read dropped pages
- * again, into memory of its own.
+ * record is left that a later host would get. All changed data in memory must be written to the
+ * disks. The page cache is kept, since all sessions share its pages. If it were dropped, each
+ * session would read the pages again, into memory that only this session uses.
  *
- * A machine that goes on after the save is saved as it is, and loses nothing. A machine that is
- * restored from the save does not have the same clients. In the restored machine the connections
- * end, and with them the commands that depend on a connection.
+ * A machine that goes on after the save keeps its connections and commands. A machine that is
+ * restored from the save has other clients. In the restored machine the connections end, and the
+ * commands that depend on a connection end with them.
  *
  * The agent freezes all processes of commands before it sends `quiesced`. In a restored machine the
- * processes go on when the kernel has random numbers of this machine's own. In the machine that was
- * saved they go on at the next message with the time. The host sends this message when the save is
- * over, whether or not the save has succeeded. If no such message comes, they go on after the limit
- * REST_MS. A machine that is restored is back long before that time of its own clock has passed.
+ * processes go on when the kernel's random numbers differ from those of the saved machine. In the
+ * machine that was saved, the processes go on at the next message with the time. The host sends
+ * this message when the save is over, whether or not the save has succeeded. If no such message
+ * comes, the processes go on after REST_MS. A restored machine gets its config long before its
+ * clock has counted this time.
  */
 #include <malloc.h>
 #include <string.h>
@@ -26,8 +27,8 @@
 #include "guest/agent/answer.h"
 #include "guest/agent/apply.h"
 
-/* Lets the processes of a machine go on that was not restored, and whose host does not say that the
- * save is over: a quarantine may have cut the way to the host. */
+/* Lets the processes of the saved machine go on if the host did not say that the save is over. A
+ * quarantine may have cut the connection to the host. */
 static void on_rest_timer(struct loop *loop, void *data)
 {
 	struct agent *agent = data;
@@ -62,7 +63,7 @@ static const char *what_goes_on(const struct agent *agent)
 static void settle_quiesce(struct agent *agent, const char *why)
 {
 	if (!why)
-		why = what_goes_on(agent); /* a command may have begun in the meantime */
+		why = what_goes_on(agent); /* a command may have begun since the first check */
 	if (!why) {
 		conns_end(&agent->server.conns);
 		malloc_trim(0);
@@ -79,9 +80,9 @@ static void on_telemetry_settled(void *data)
 	settle_quiesce(agent, NULL);
 }
 
-/* Goes on when the files are quiet. The tracer settles only afterwards, since it looks at what has
- * been mounted. The process that made the files quiet is reaped before any answer. Otherwise the
- * saved machine would have to reap that process when it is back. */
+/* Continues when the files are quiet. The tracer settles only then, since it looks at what has been
+ * mounted. The process that made the files quiet is reaped before any answer. Otherwise each
+ * restored machine would have to reap that process. */
 static void on_files_quiet(void *data, const char *error)
 {
 	struct agent *agent = data;
@@ -124,7 +125,8 @@ bool agent_is_back(struct agent *agent)
 	agent->back = true;
 	framed_close(&agent->control);
 	apply_free(steal_ptr(&agent->apply));
-	/* Accepts no client for now: a machine without an identity of its own would answer. */
+	/* The saved machine must accept no client until it is restored, since it would answer
+	 * without an identity of its own. */
 	server_stop_listening(&agent->server);
 	conns_end(&agent->server.conns);
 	exec_report_begin_anew(&agent->report);

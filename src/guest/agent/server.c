@@ -18,9 +18,9 @@
 
 #define MANY_JOBS 64
 
-/* Chooses the form of a connection by its first byte. The forms cannot be confused: the first byte
- * of an envelope, read as the first byte of a frame's length, would say more than the longest
- * frame. */
+/* Chooses the form of a connection by its first byte. In the frame form this byte is the first byte
+ * of a length. The first byte of an envelope, read in this way, would mean a length above the
+ * limit, so the forms cannot be confused. */
 static bool choose_form(struct conn *conn)
 {
 	uint8_t first;
@@ -69,8 +69,8 @@ int server_adopt(struct server *server, int fd, struct error *err)
 	return 0;
 }
 
-/* Refuses any client but the host: a program in the guest could reach the port through a
- * loopback. */
+/* Accepts only the host as a client. A program in the guest could reach the port through a vsock
+ * loopback, and is refused. */
 static void on_vsock_client(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct server *server = data;
@@ -140,7 +140,7 @@ void server_sweep(struct server *server)
 	resumables_sweep(&server->resumables);
 	job_table_sweep(&server->context.jobs);
 	/* Gives memory back to the kernel after many commands. free() gives back only memory that
-	 * lies above all other blocks, and a small block that came later may lie above the memory
+	 * lies above all other blocks. One small block that was allocated later may keep the memory
 	 * of hundreds of commands. */
 	if (server->most_jobs < server->context.jobs.count)
 		server->most_jobs = server->context.jobs.count;
@@ -148,8 +148,8 @@ void server_sweep(struct server *server)
 		server->most_jobs = 0;
 		malloc_trim(0);
 	}
-	/* Accepts again only after something has ended. Until then waiting connections would make
-	 * the loop spin. */
+	/* Accepts connections again only after a connection or job has ended. Before that no
+	 * descriptor is free, and waiting connections would make the loop spin. */
 	if (ended && server->full && server->listen_watch) {
 		server->full = false;
 		loop_set_events(server->listen_watch, LOOP_IN, NULL);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The agent's side of the flow control for a command's stdin; channel/stdin_credit is the client's
- * side. The agent tells the client how many bytes of stdin the command has taken, and the client
- * sends at most LIMIT_STDIN_WINDOW_BYTES more than that. Bytes that the command has not taken are
- * kept in the window, so that the agent can go on to read the connection. An offset counts from the
- * first byte of stdin.
- */
+/* The agent's side of the flow control for a command's stdin; channel/stdin_credit is the client's
+ * side. The agent tells the client how many bytes of stdin the command has taken. Beyond these
+ * bytes the client sends at most LIMIT_STDIN_WINDOW_BYTES more. The window keeps bytes that the
+ * command has not taken yet, so that the agent can read on from the connection. An offset counts
+ * from the first byte of stdin. */
 #ifndef GUEST_STDIN_WINDOW_H
 #define GUEST_STDIN_WINDOW_H
 
@@ -22,21 +20,23 @@ struct stdin_window {
 	struct buf waiting; /* bytes that the command has not taken */
 	uint64_t taken;	    /* offset of the first waiting byte */
 	uint64_t told;	    /* the value of `taken` that was last sent to the client */
-	/* closing: the client sends no more; over: the command's stdin was closed */
+	/* closing: the client sends no more stdin; over: the command's stdin was closed. */
 	bool closing, over;
 };
 
 void stdin_window_open(struct stdin_window *window);
-/* Drops the waiting bytes, which the client still has. Accepts a zeroed struct. */
+/* Drops the waiting bytes. The client still has them, and can send them again. Accepts a struct
+ * whose members are all 0. */
 void stdin_window_drop(struct stdin_window *window);
 
 /* In the functions below `job` is NULL if the command has ended. Bytes for an ended command are
- * dropped, and count as taken. */
-/* Takes all `len` bytes. ERR_INVALID: the window would hold more than LIMIT_STDIN_WINDOW_BYTES. */
+ * dropped, and are counted as taken. */
+/* Takes all `len` bytes. Fails with ERR_INVALID if the window would then hold more than
+ * LIMIT_STDIN_WINDOW_BYTES. */
 int stdin_window_put(struct stdin_window *window, struct job *job, const void *bytes, size_t len,
 		     struct error *err);
-/* Closes the command's stdin after the waiting bytes. A second call does nothing: a terminal must
- * not get its end-of-file character twice. */
+/* Closes the command's stdin after the waiting bytes were written. A second call does nothing: a
+ * terminal must not get its end-of-file character twice. */
 void stdin_window_close(struct stdin_window *window, struct job *job);
 /* Gives waiting bytes to the command. Must be called when the command has room again, or has
  * ended. */

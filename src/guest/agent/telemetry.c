@@ -36,7 +36,8 @@ static void send_text(struct telemetry *t, const char *text)
 		(void)framed_send(t->control, text, NULL);
 }
 
-/* Takes over a status. NULL means that there was no memory for the status. */
+/* Takes over `status`, the tracer's message. NULL means that there was no memory for the
+ * message. */
 static void take_status(struct telemetry *t, char *status, bool works)
 {
 	bool first = !t->status;
@@ -50,7 +51,7 @@ static void take_status(struct telemetry *t, char *status, bool works)
 		send_text(t, status);
 }
 
-/* Ends the tracer, and says in its place that nothing is traced. `why` is the reason. */
+/* Ends the tracer, and tells the host that nothing is traced. `why` is the reason. */
 static void tracing_failed(struct telemetry *t, const char *why)
 {
 	leave_tracer(t);
@@ -59,8 +60,8 @@ static void tracing_failed(struct telemetry *t, const char *why)
 	tell_settled(t);
 }
 
-/* Reads from the tracer only while the host takes messages. The tracer drops the records that are
- * not read. */
+/* Reads from the tracer only while the host takes messages. The tracer drops records that the agent
+ * does not read in time. */
 static void take_when_wanted(struct telemetry *t)
 {
 	bool wanted = t->finishing || (t->told && !framed_is_full(t->control));
@@ -89,7 +90,8 @@ static void on_tracer_message(struct loop *loop, int fd, uint32_t events, void *
 
 		take_status(t, strdup(text), json_is_true(json_object_get(status, "exec")));
 	} else if (t->settled && strcmp(text, t->status) == 0) {
-		tell_settled(t); /* the tracer repeats its status after all other messages */
+		/* The tracer sends its status again when it has sent all other messages. */
+		tell_settled(t);
 	} else {
 		send_text(t, text);
 	}

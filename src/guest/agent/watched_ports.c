@@ -11,7 +11,8 @@
 #include "guest/agent/answer.h"
 #include "guest/machine/listening.h"
 
-#define ANY_PORT 0 /* published by microagent-oci for all ports; its listener stays open */
+/* The port number by which microagent-oci publishes all ports; the listener for it stays open. */
+#define ANY_PORT 0
 
 static bool is_watching(const struct watched_ports *w)
 {
@@ -20,8 +21,8 @@ static bool is_watching(const struct watched_ports *w)
 
 /* --- what is told ---------------------------------------------------------------------------- */
 
-/* Returns true if the last message to the host had these ports. `ports` is NULL if the ports are
- * not known. */
+/* Returns true if the last message to the host had exactly these ports. `ports` is NULL if the
+ * ports are not known. */
 static bool is_told(const struct watched_ports *w, const struct port_set *ports)
 {
 	if (!w->has_told || w->told_known != (ports != NULL))
@@ -30,7 +31,7 @@ static bool is_told(const struct watched_ports *w, const struct port_set *ports)
 }
 
 /* Looks at the ports, and tells the host if they have changed. Returns false if the host has not
- * read the earlier messages, and must be told later. */
+ * read the earlier messages. The caller must then try again later. */
 static bool look(struct watched_ports *w)
 {
 	struct port_set ports;
@@ -112,8 +113,7 @@ void watched_ports_tell(struct watched_ports *w)
 	if (!is_watching(w))
 		return;
 	(void)look(w);
-	/* Asks the kernel for events only later, when the host does not wait for the agent any
-	 * more. */
+	/* Asks the kernel for events only later, since the host now waits for the agent. */
 	look_at(w, limit_deadline(LIMIT_LISTENING_LOOK_MS));
 }
 
@@ -144,7 +144,8 @@ void watched_ports_remove(struct watched_ports *w, const json_t *publishes)
 		uint16_t port = published_port(json_array_get(publishes, i));
 
 		port_set_remove(&w->wanted, port);
-		port_set_remove(&w->told, port); /* the host forgets the port too */
+		/* The host forgets an unpublished port too, so this is no change to report. */
+		port_set_remove(&w->told, port);
 	}
 	if (!is_watching(w))
 		stop_looking(w);

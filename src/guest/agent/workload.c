@@ -68,7 +68,7 @@ static uint8_t *on_workload_space(void *data, enum job_stream stream, size_t *ro
 	return nowhere;
 }
 
-/* Keeps the first bytes of the output for the result, whether or not a client reads the output. */
+/* Keeps the first bytes of the output for the result, whether or not a client gets the output. */
 static void on_workload_output(void *data, enum job_stream stream, size_t len)
 {
 	struct workload *w = data;
@@ -115,7 +115,7 @@ static void workload_start(struct workload *w)
 
 void workload_begin(struct workload *w, struct request *request, bool attach, size_t keep_bytes)
 {
-	request_free(&w->request); /* the request of an earlier config */
+	request_free(&w->request); /* frees the request of an earlier config */
 	w->kept = (struct captured){0};
 	w->request = *request;
 	*request = (struct request){0};
@@ -128,7 +128,7 @@ void workload_begin(struct workload *w, struct request *request, bool attach, si
 
 /* --- its client ------------------------------------------------------------------------------ */
 
-/* Handles that the client is gone before it was told the exit. The command goes on. */
+/* Handles that the client has gone before it was told the exit. The command goes on. */
 static void client_gone(struct call *call)
 {
 	struct workload *w = call->conn->all->workload;
@@ -143,7 +143,8 @@ static void client_gone(struct call *call)
 	call_free(call);
 }
 
-/* Called when the client's connection has closed, also after the exit was told. */
+/* Called when the client's connection has closed. The client may have been told the exit, or
+ * not. */
 static void on_client_closed(void *data)
 {
 	workload_release(data);
@@ -196,7 +197,7 @@ int workload_attach(struct workload *w, struct conn *conn, const struct request 
 		w->request.columns = request->columns;
 		workload_start(w);
 		if (!w->client)
-			return 0; /* the client was told that the start failed */
+			return 0; /* the client has already been told that the start failed */
 	}
 	call->job = w->job;
 	if (job_is_running(w->job))
