@@ -24,5 +24,6 @@ void console_line(const char *fmt, ...)
 	line[len++] = '\n';
 	if (write(STDERR_FILENO, line, len) < 0)
 		return;
-	tcdrain(STDERR_FILENO); /* waits, since a power-off would cut off the line */
+	/* Waits until the line is sent, since a power-off could cut it off. */
+	tcdrain(STDERR_FILENO);
 }

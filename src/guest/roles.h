@@ -1,41 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The roles of the program. All of microagent's software in the guest is one file, and argv[0] of a
+/* The roles of the program. All of microagent's software in the guest is one file, and argv[0] of a
  * process says which role the process has. The kernel starts the first process as "/init". Each
- * function returns the exit code of its process, if it returns at all.
- */
+ * function below runs one role, and returns the exit code of its process, unless it never
+ * returns. */
 #ifndef GUEST_ROLES_H
 #define GUEST_ROLES_H
 
 /* The first process of the initramfs, which finds the root file system and becomes PID 1 in it. */
 #define ROLE_INIT "/init"
-/* Words for this program on the kernel's command line (after "--"), of which at most one is given.
+/* Words for this program on the kernel's command line, after "--". At most one of them is given.
  * READER_WORD: the root disk is mounted so that the host can read it, and no program on it runs.
  * CONSOLE_WORD: a shell runs on the console. */
 #define READER_WORD "reader"
 #define CONSOLE_WORD "console"
 #define READER_ROOT "/disk"
-/* A variable in the environment of a reader's agent. It says that the users are those of the
- * disk. */
+/* A variable in the environment of a reader's agent. It means that the users are those of the
+ * mounted disk. */
 #define READER_ENVIRONMENT "MICROAGENT_READER"
 #define ROLE_AGENT "microagent-agent"	  /* the child of PID 1 that talks to the host */
-#define ROLE_COPYOUT "microagent-copyout" /* argv[1]: the file to write to stdout */
-#define ROLE_WRITE "microagent-write" /* argv[1]: the file to make from stdin; argv[2]: its size */
-#define ROLE_LIST "microagent-list"   /* argv[1]: a directory; argv[2]: the most entries */
-#define ROLE_STAT "microagent-stat"   /* argv[1]: a file */
-#define ROLE_SHELL "microagent-shell" /* becomes the shell of a terminal */
-#define ROLE_PUBLISH "microagent-publish" /* argv[1..]: TCP ports that the host may connect to */
+#define ROLE_COPYOUT "microagent-copyout" /* argv[1] is the file that is written to stdout */
+/* argv[1] is the file that is made from stdin, argv[2] its size in bytes. */
+#define ROLE_WRITE "microagent-write"
+/* argv[1] is a directory, argv[2] the most entries that are listed. */
+#define ROLE_LIST "microagent-list"
+#define ROLE_STAT "microagent-stat"   /* argv[1] is the file that is described */
+#define ROLE_SHELL "microagent-shell" /* the process that becomes the shell of a terminal */
+/* argv[1] and the words after it are TCP ports that the host may connect to. */
+#define ROLE_PUBLISH "microagent-publish"
 
-/* Commands with these names run this program. */
+/* The names of commands that run this program. */
 #define ROLE_FILES "microagent-files"
 #define ROLE_CONTAINER "microagent-container"
 
 /* The descriptors that PID 1 gives to the agent. */
 enum agent_fd {
 	AGENT_FD_LISTEN = 3, /* the listener of vsock port 2222, or the virtio-serial port */
-	AGENT_FD_INIT,	     /* a socket to PID 1, for the bytes INIT_... */
-	AGENT_FD_PROGRAM,    /* the file of this program, which the root file system may not have */
-	AGENT_FD_LINK,	     /* the link to the host; closed if there is none */
+	AGENT_FD_INIT,	     /* a socket to PID 1, for the bytes INIT_POWER_OFF and INIT_STOPPING */
+	AGENT_FD_PROGRAM,    /* this program's file, which the root file system may not have */
+	AGENT_FD_LINK,	     /* the link to the host; closed if there is no link */
 	AGENT_FD_COUNT
 };
 

@@ -30,14 +30,14 @@ static void put_key(struct writer *w, const char *key)
 	put_string(w, "\":");
 }
 
-/* Returns true if the byte is ASCII and needs no escape. */
+/* Returns true if the byte is ASCII and needs no escape in JSON. */
 static bool needs_no_escape(uint8_t c)
 {
 	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-/* Puts one character that needs an escape or is not ASCII. Bytes that are not UTF-8 become U+FFFD.
- * Returns how many bytes of p were used. */
+/* Puts one character that needs an escape or is not ASCII. A byte that is not UTF-8 becomes U+FFFD.
+ * Returns how many bytes at `p` were used. */
 static size_t put_special(struct writer *w, const uint8_t *p, size_t left)
 {
 	static const char short_names[0x80] = {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Writes one JSON object as text, member by member. The agent's answers are flat, or a list of flat
- * objects, and some have megabytes. To build a tree of values first would make three more copies.
- * For small answers, it would be most of the work.
+/* Writes one JSON object as text, member by member. The agent's answers are flat objects, or lists
+ * of flat objects, and some have megabytes. A tree of values would mean three more copies of such
+ * an answer. For a small answer, the tree would take most of the time.
  *
- * The first failure is remembered, and later calls do nothing, so a caller can put all members
- * without checks.
- */
+ * The first failure is remembered, and later calls do nothing. So a caller can put all members
+ * without checks. */
 #ifndef GUEST_WRITER_H
 #define GUEST_WRITER_H
 
@@ -21,19 +19,19 @@ struct writer {
 	struct buf text;
 	struct error *err;
 	bool failed;
-	bool begun; /* the next member or item needs a comma in front */
+	bool begun; /* the next member or item needs a comma before it */
 };
 
 struct writer writer_begin(struct error *err);
-/* Functions that put a member. Keys are plain ASCII without quotes. Bytes that are not UTF-8, and
- * NUL, become U+FFFD. writer_if_true() puts nothing if value is false. */
+/* Functions that put a member. A key must be plain ASCII without quotes. Bytes that are not UTF-8,
+ * and NUL bytes, become U+FFFD. writer_if_true() puts nothing if `value` is false. */
 void writer_bytes(struct writer *w, const char *key, const void *bytes, size_t len);
 void writer_text(struct writer *w, const char *key, const char *text);
 void writer_number(struct writer *w, const char *key, int64_t number);
 void writer_bool(struct writer *w, const char *key, bool value);
 void writer_if_true(struct writer *w, const char *key, bool value);
 void writer_base64(struct writer *w, const char *key, const void *bytes, size_t len);
-/* Puts a value that is JSON already. */
+/* Puts a value that is JSON text already. */
 void writer_raw(struct writer *w, const char *key, const char *value);
 /* Functions that put a list of objects or of strings. Members that are put between
  * writer_open_item() and writer_close_item() belong to that item. */

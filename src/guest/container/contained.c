@@ -39,7 +39,7 @@ void contained_free(struct contained *contained)
 	free(contained);
 }
 
-/* Reads a list of strings, as an array that ends with NULL. */
+/* Reads a list of strings into an array that ends with NULL. */
 static int get_strings(json_t *from, const char *path, const char *key, const char ***out,
 		       struct error *err)
 {
@@ -48,7 +48,8 @@ static int get_strings(json_t *from, const char *path, const char *key, const ch
 
 	if (json_get_array(from, path, key, JSON_OPTIONAL, &array, err) < 0)
 		return -1;
-	/* Two entries more: one for the NULL, and one for a HOME that the process may get. */
+	/* The array has two more entries: one for the NULL, and one for a HOME that the process may
+	 * get. */
 	autofree const char **strings = calloc(json_array_size(array) + 2, sizeof(*strings));
 	if (!strings)
 		return error_errno(err, ENOMEM, "%s.%s", path, key);
@@ -312,8 +313,8 @@ static int get_devices(json_t *from, struct contained_plan *out, struct error *e
 	return 0;
 }
 
-/* Reads an object of strings. Fails if a key, which becomes the name of a file, could lead out of
- * the file's directory. */
+/* Reads an object of strings. Each key becomes the name of a file. Fails if a key could lead out of
+ * the directory of these files. */
 static int get_table(json_t *from, const char *key, json_t **out, struct error *err)
 {
 	json_t *table = NULL, *value;

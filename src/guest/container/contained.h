@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decodes the part of a request about a container, which is to be made, or in which a command is to
- * be run. The host has read the OCI config, so the request has values for this kernel: numbers of
- * mount(2) and capset(2), names of cgroup files, a compiled filter. The functions are pure.
+ * Decodes the part of a request that is about a container. The container must be made, or a command
+ * must be run in it. The host has read the OCI config, so the request has values for this kernel:
+ * numbers of mount(2) and capset(2), names of cgroup files, a compiled filter. The functions are
+ * pure. These are the members (S is a text, N a number, B true or false):
  *
  *   "process": {"env":[..], "uid":N, "gid":N, "groups":[..], "umask":N, "capabilities":{"bounding":
  *     MASK, "effective":.., "inheritable":.., "permitted":.., "ambient":..}, "noNewPrivileges":B,
@@ -37,20 +38,23 @@ enum capability_set {
 	CAPABILITY_SETS
 };
 
-/* The exact properties of the program's process. Strings and arrays are borrowed from the document,
+/* The exact properties of the program's process. Its strings and arrays belong to the document,
  * except those that contained_free() frees. */
 struct contained_process {
-	const char **env; /* ends with NULL, and has room for one more variable */
+	/* The environment, an array that ends with NULL and has room for one more variable. */
+	const char **env;
 	uint32_t uid, gid;
 	uint32_t *groups;
 	size_t ngroups;
 	int umask;
-	uint64_t capabilities[CAPABILITY_SETS]; /* bit n: capability n */
+	/* One set of each kind; bit n stands for capability n. */
+	uint64_t capabilities[CAPABILITY_SETS];
 	bool no_new_privileges;
 	bool has_oom_score_adj;
 	int oom_score_adj;
-	int personality;    /* for personality(2); -1: unchanged */
-	struct buf seccomp; /* a classic BPF program; empty: none */
+	int personality; /* the argument of personality(2); -1: the personality is not changed */
+	/* The system call filter, a classic BPF program; empty: there is no filter. */
+	struct buf seccomp;
 	uint32_t seccomp_flags;
 };
 
@@ -61,47 +65,52 @@ struct contained_mount {
 
 /* A namespace of another container, which the new container joins. */
 struct contained_join {
-	const char *id; /* NULL: none */
-	int flag;	/* CLONE_NEW... */
+	const char *id; /* the id of the other container; NULL: no namespace is joined */
+	int flag;	/* the CLONE_NEW... flag of the namespace's type */
 };
 #define CONTAINED_JOINS 3
 
-/* A rule for the devices of a cgroup. The last rule that applies to an access decides. Kinds and
- * accesses are those of linux/bpf.h. */
+/* A rule for the devices of a cgroup. If several rules apply to an access, the last of them
+ * decides. Kinds and accesses have the values of linux/bpf.h. */
 #define CONTAINED_DEVICES_MAX 256
 #define DEVICE_ANY (-1)
 struct device_rule {
 	bool allow;
-	int kind;	   /* BPF_DEVCG_DEV_BLOCK or BPF_DEVCG_DEV_CHAR; 0: both */
-	int major, minor;  /* DEVICE_ANY: every number */
-	unsigned accesses; /* BPF_DEVCG_ACC_MKNOD, _READ and _WRITE */
+	int kind;	   /* BPF_DEVCG_DEV_BLOCK or BPF_DEVCG_DEV_CHAR; 0: devices of both kinds */
+	int major, minor;  /* the numbers of the device; DEVICE_ANY: every number */
+	unsigned accesses; /* BPF_DEVCG_ACC_MKNOD, _READ and _WRITE flags */
 };
 
-/* A container that is to be made. */
+/* The plan of a container that must be made. */
 struct contained_plan {
-	const char *root; /* absolute, in the guest */
-	bool overlay;	  /* writes to the root stay in this machine, in an overlay */
+	const char *root; /* the absolute path of the container's root in the guest */
+	/* What the container writes to its root stays in this machine, in an overlay. */
+	bool overlay;
 	bool read_only;
 	const char *hostname, *domainname;
-	/* CLONE_NEW... flags of the container's own namespaces, always with CLONE_NEWNS */
+	/* CLONE_NEW... flags of the namespaces that the container gets anew; CLONE_NEWNS is always
+	 * set. */
 	int namespaces;
 	struct contained_join joins[CONTAINED_JOINS];
 	struct contained_mount *mounts;
 	size_t nmounts;
-	const char **masked, **read_only_paths; /* end with NULL */
-	json_t *sysctl, *cgroup;		/* objects of strings; NULL: none */
+	const char **masked, **read_only_paths; /* arrays of paths, each of which ends with NULL */
+	/* Objects of strings; each is NULL if the request has none. */
+	json_t *sysctl, *cgroup;
 	struct device_rule *devices;
 	size_t ndevices;
 };
 
 struct contained {
 	const char *id;
-	bool make; /* the container is made, by `plan`; else a command is run in an existing one */
+	/* true: the container must be made, by `plan`; false: a command is run in an existing
+	 * container. */
+	bool make;
 	struct contained_process process;
 	struct contained_plan plan;
 };
 
-/* Decodes a request. Sets *out to NULL if the request is about no container. */
+/* Decodes the container of a request. Sets *out to NULL if the request is not about a container. */
 int contained_decode(json_t *request, struct contained **out, struct error *err);
 void contained_free(struct contained *contained); /* accepts NULL */
 

@@ -25,11 +25,12 @@ struct container {
 	struct containers *all;
 	struct list_link link;
 	char id[CONTAINER_ID_MAX + 1];
-	int init;  /* pidfd of the first process; -1 until that process is started */
+	int init;  /* pidfd of the container's first process; -1: that process is not started yet */
 	int group; /* a descriptor of the container's cgroup */
-	struct cgroup_tree commands; /* the cgroups of further commands */
-	struct held *held;	     /* the mounts from the host, or NULL */
-	unsigned jobs;		     /* the number of jobs that use this structure */
+	struct cgroup_tree commands; /* the tree for the cgroups of further commands */
+	/* The held mounts that come from the host; NULL: there are none. */
+	struct held *held;
+	unsigned jobs; /* the number of jobs that use this struct */
 };
 
 void containers_init(struct containers *all, struct job_table *jobs)
@@ -48,8 +49,8 @@ static struct container *find_container(const struct containers *all, const char
 	return NULL;
 }
 
-/* Gives up a job's use of the container, after the job has ended and its cgroup is empty or killed.
- * The last job frees the container. */
+/* Gives up a job's use of the container. The job has ended, and its cgroup is empty or killed. The
+ * last job frees the container. */
 static void container_put(void *data)
 {
 	struct container *c = data;
@@ -65,8 +66,8 @@ static void container_put(void *data)
 	free(c);
 }
 
-/* Ends the container after its first process has ended. Kills all processes that are left in the
- * container, whatever pid namespace the first process was in. */
+/* Ends the container after its first process has ended. Kills all other processes of the container,
+ * also if its first process had no pid namespace of its own. */
 static void container_end(void *data)
 {
 	struct container *c = data;
@@ -106,12 +107,14 @@ static struct container *container_new(struct containers *all, const struct cont
 
 /* --- in the child ---------------------------------------------------------------------------- */
 
-/* The parts of the agent's data that the child needs. The child has its own copy. */
+/* The parts of the agent's data that the child needs. The child has a copy of the agent's memory,
+ * so it may change them. */
 struct entry {
 	const struct contained *contained;
 	const struct job_spec *spec;
 	int joins[CONTAINED_JOINS]; /* pidfds, in the order of the plan's joins */
-	int init;		    /* pidfd of an existing container's first process; -1: none */
+	/* Pidfd of an existing container's first process; -1: the container is new. */
+	int init;
 };
 
 static int make_container(void *data, struct error *err)
@@ -124,8 +127,9 @@ static int make_container(void *data, struct error *err)
 	for (int i = 0; i < CONTAINED_JOINS && joins[i].id; i++)
 		if (joins[i].flag != CLONE_NEWPID && setns(entry->joins[i], joins[i].flag) < 0)
 			return error_errno(err, errno, "namespace of container %s", joins[i].id);
-	/* These namespaces are made here, and not when the child is made: the root of a cgroup
-	 * namespace is the cgroup of the process that makes the namespace. */
+	/* These namespaces are made here, in the child, and not when the child is made. The cgroup
+	 * of the process that makes a cgroup namespace becomes the root of that namespace, so the
+	 * child must be in its cgroup first. */
 	if (unshare(others) < 0)
 		return error_errno(err, errno, "namespaces of the container");
 	return setup_container(plan, err);
@@ -145,13 +149,13 @@ static int open_contained_terminal(void *data, struct pty *out, struct error *er
 	const struct entry *entry = data;
 	uint16_t rows = entry->spec->rows, columns = entry->spec->columns;
 
-	/* The terminal is from the container's own devpts. */
+	/* Opens a terminal of the container's own devpts. */
 	if (pty_open("/dev/pts/ptmx", rows, columns, entry->contained->process.uid, out, err) < 0)
 		return -1;
 	return entry->contained->make ? devices_console(out->terminal, err) : 0;
 }
 
-/* Sets HOME if it is missing, as runc does: programs expect it, and images rarely set it. */
+/* Sets HOME if it is missing, as runc does. Programs expect HOME, and images rarely set it. */
 static void set_home(const struct contained_process *process)
 {
 	static struct user user;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program microagent-container, by which the host acts on all processes of a container. The
- * program is a process of its own. It works on the files of the container's cgroup without the
- * agent.
+ * The program microagent-container. The host runs it as a command of the guest, to act on all
+ * processes of a container. The program works on the files of the container's cgroup, without the
+ * agent. Its commands:
  *
- *   freeze ID | thaw ID      returns when all processes of the container stand still, or run
+ *   freeze ID                freezes all processes, and returns when they stand still
+ *   thaw ID                  lets all processes go on, and returns when they run
  *   signal ID NUMBER         sends the signal to every process
  *   update ID FILE=VALUE...  writes limits (group.h)
  *   stats ID                 prints {FILE: TEXT, ...}
@@ -37,8 +38,8 @@ static const char *const stat_files[] = {
 	"pids.current",	 "pids.max",	"cpu.max",
 };
 
-/* Reads a file as a string of at most TEXT_MAX - 1 bytes. Returns false, and an empty string, if
- * the file cannot be read. */
+/* Reads a file as a string of at most TEXT_MAX - 1 bytes. If the file cannot be read, returns false
+ * and makes `text` empty. */
 static bool read_group_file(int dir, const char *name, char text[TEXT_MAX])
 {
 	autoclose int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -116,8 +117,8 @@ static int each_in(int group, process_fn *fn, void *data, struct error *err)
 	return 0;
 }
 
-/* Calls `fn` for each process of the container. The first process is in the group, and further
- * commands are in groups below it. Stops with -1 if `fn` fails. */
+/* Calls `fn` for each process of the container. The container's first process is in the cgroup
+ * `group`. Further commands are in cgroups below it. Stops with -1 if `fn` fails. */
 static int each_process(int group, process_fn *fn, void *data, struct error *err)
 {
 	autodir DIR *dir = NULL;
@@ -169,8 +170,8 @@ static int list_one(pid_t pid, void *data, struct error *err)
 	(void)err;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (!read_group_file(AT_FDCWD, path, text) || stat(path, &st) < 0)
-		return 0; /* the process has ended */
-	/* The line is: pid (name) state ppid. The name may contain any byte, also ')'. */
+		return 0; /* the process has ended since it was listed */
+	/* The line has the form: pid (name) state ppid. The name may contain any byte, also ')'. */
 	parent = strrchr(text, ')');
 	writer_open_item(w);
 	writer_number(w, "pid", pid);

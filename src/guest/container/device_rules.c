@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Turns the device rules of a container into a program of BPF_PROG_TYPE_CGROUP_DEVICE for its
+/* Turns the device rules of a container into a program of BPF_PROG_TYPE_CGROUP_DEVICE for its
  * cgroup.
  *
- * The kernel runs the program for each open() and mknod() of a device, with the device's kind, its
- * numbers and the requested accesses (struct bpf_cgroup_dev_ctx). The last rule that applies to an
- * access decides on it. So the program goes from the last rule to the first, and keeps a set of the
- * accesses that are not decided yet. A rule that denies an access of this set ends the program with
- * 0. A rule that allows accesses removes them from the set, and the program ends with 1 if the set
- * is then empty. An access that no rule decides is denied.
- */
+ * The kernel runs the program for each open() and mknod() of a device. The program gets the
+ * device's kind, its numbers and the requested accesses (struct bpf_cgroup_dev_ctx). If several
+ * rules apply to an access, the last of them decides. So the program goes from the last rule to the
+ * first, and keeps a set of the accesses that are not decided yet. A rule that denies an access of
+ * this set ends the program with 0. A rule that allows accesses removes them from the set. The
+ * program ends with 1 if the set is then empty. An access that no rule decides is denied. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stddef.h>
@@ -24,24 +22,25 @@
 #define ACCESS_OPEN (BPF_DEVCG_ACC_READ | BPF_DEVCG_ACC_WRITE)
 #define ACCESS_ALL (ACCESS_OPEN | BPF_DEVCG_ACC_MKNOD)
 
-/* Default rules, with numbers of Documentation/admin-guide/devices.txt. They come after the rules
- * of the plan. */
+/* The default rules. The device numbers are those of Documentation/admin-guide/devices.txt. The
+ * default rules come after the rules of the plan. */
 static const struct device_rule defaults[] = {
 	{true, 0, DEVICE_ANY, DEVICE_ANY, BPF_DEVCG_ACC_MKNOD},
-	{true, BPF_DEVCG_DEV_CHAR, 1, 3, ACCESS_ALL},		 /* null */
-	{true, BPF_DEVCG_DEV_CHAR, 1, 5, ACCESS_ALL},		 /* zero */
-	{true, BPF_DEVCG_DEV_CHAR, 1, 7, ACCESS_ALL},		 /* full */
-	{true, BPF_DEVCG_DEV_CHAR, 1, 8, ACCESS_ALL},		 /* random */
-	{true, BPF_DEVCG_DEV_CHAR, 1, 9, ACCESS_ALL},		 /* urandom */
-	{true, BPF_DEVCG_DEV_CHAR, 5, 0, ACCESS_ALL},		 /* tty */
-	{true, BPF_DEVCG_DEV_CHAR, 5, 2, ACCESS_ALL},		 /* ptmx */
-	{true, BPF_DEVCG_DEV_CHAR, 136, DEVICE_ANY, ACCESS_ALL}, /* pts, and so /dev/console */
+	{true, BPF_DEVCG_DEV_CHAR, 1, 3, ACCESS_ALL}, /* null */
+	{true, BPF_DEVCG_DEV_CHAR, 1, 5, ACCESS_ALL}, /* zero */
+	{true, BPF_DEVCG_DEV_CHAR, 1, 7, ACCESS_ALL}, /* full */
+	{true, BPF_DEVCG_DEV_CHAR, 1, 8, ACCESS_ALL}, /* random */
+	{true, BPF_DEVCG_DEV_CHAR, 1, 9, ACCESS_ALL}, /* urandom */
+	{true, BPF_DEVCG_DEV_CHAR, 5, 0, ACCESS_ALL}, /* tty */
+	{true, BPF_DEVCG_DEV_CHAR, 5, 2, ACCESS_ALL}, /* ptmx */
+	/* The terminals of /dev/pts, and so also a container's /dev/console. */
+	{true, BPF_DEVCG_DEV_CHAR, 136, DEVICE_ANY, ACCESS_ALL},
 };
 
-/* The rule about the guest's /dev/console, whose output the host reads as the kernel's words.
- * Engines allow this device to every container, since on a host a container has its own console in
- * the place of /dev/console. In a guest this rule keeps a container from opening the device, unless
- * the container is allowed all devices. */
+/* A rule that keeps a container from opening the guest's /dev/console, unless the container is
+ * allowed all devices. Engines allow /dev/console to every container, since on a host a container
+ * has its own console under that name. In a guest the device is the machine's console, and the host
+ * takes its output for the kernel's words. */
 static const struct device_rule no_console = {false, BPF_DEVCG_DEV_CHAR, 5, 1, ACCESS_OPEN};
 
 static bool has_all_devices(const struct device_rule *rules, size_t count)
@@ -53,7 +52,7 @@ static bool has_all_devices(const struct device_rule *rules, size_t count)
 	return false;
 }
 
-/* The registers of the program. */
+/* The registers that the program uses. */
 enum {
 	CONTEXT = BPF_REG_1,
 	KIND = BPF_REG_2,
@@ -64,7 +63,7 @@ enum {
 };
 
 #define PROLOGUE 6
-#define PER_RULE 8 /* the most instructions that a rule needs */
+#define PER_RULE 8 /* the most instructions that one rule needs */
 #define EPILOGUE 2
 
 struct program {
@@ -95,8 +94,8 @@ static void emit_end(struct program *p, int result)
 	emit(p, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
-/* Appends the instructions of a rule. Each comparison that fails jumps to the next rule. The
- * distance of the jumps is known when the rule is complete. */
+/* Appends the instructions of one rule. Each comparison that fails jumps to the next rule. How far
+ * the jumps go is known only when the instructions of the rule are complete. */
 static void emit_rule(struct program *p, const struct device_rule *rule)
 {
 	size_t began = p->len, compared;
@@ -166,7 +165,8 @@ int group_rule_devices(int group, const struct device_rule *rules, size_t count,
 	attach.target_fd = (uint32_t)group;
 	attach.attach_bpf_fd = (uint32_t)loaded;
 	attach.attach_type = BPF_CGROUP_DEVICE;
-	/* With this flag a program of a cgroup below does not replace this program. */
+	/* With this flag a program that a cgroup further below has does not replace this
+	 * program. */
 	attach.attach_flags = BPF_F_ALLOW_MULTI;
 	if (loaded < 0 || bpf_call(BPF_PROG_ATTACH, &attach) < 0)
 		return error_errno(

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Keeps the mounts that a container has from the host a moment longer than the container lives, in
- * the agent's own mount namespace.
+/* Keeps the host's mounts that a container uses a moment longer than the container lives, in the
+ * agent's own mount namespace.
  *
  * The container's root and each of its volumes is a superblock of virtiofs. If nothing else uses
- * the superblock, it is freed when the container's last process exits. At this moment the kernel
+ * the superblock, it is freed when the container's last process exits. At that moment the kernel
  * may still be reading ahead in the file of the program that has ended, so an inode is in use
- * (generic_shutdown_super(), "Busy inodes after unmount"). The kernel then stops the exiting
- * process for ever, and the agent never gets its end.
- */
+ * (generic_shutdown_super(), "Busy inodes after unmount"). Then the exiting process never ends, and
+ * the agent is never told its end. */
 #ifndef GUEST_HELD_H
 #define GUEST_HELD_H
 
@@ -17,11 +15,12 @@
 
 struct held;
 
-/* Holds the mounts. Must be called before the container's mount namespace is made, so that this
- * namespace has copies of them. Returns NULL if there is nothing to hold, or no memory. NULL is not
- * an error. */
+/* Holds the mounts of the plan. Must be called before the container's mount namespace is made, so
+ * that this namespace gets copies of the held mounts. Returns NULL if there is nothing to hold, or
+ * if there is no memory. NULL is not an error. */
 struct held *held_take(const struct contained_plan *plan);
-/* Lets the mounts go, when the container's processes have ended. Accepts NULL. */
+/* Unmounts the held mounts a moment later. Called when the container's processes have ended.
+ * Accepts NULL. */
 void held_let_go(struct held *held, struct loop *loop);
 
 #endif

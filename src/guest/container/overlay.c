@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a root whose changes stay in the machine's memory: an overlayfs, whose lower directory is
- * the root that the host shares. */
+/* Makes a root whose changes stay in the machine's memory. The root is an overlayfs, and its lower
+ * directory is the root that the host shares. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -16,11 +16,13 @@
 #include "guest/container/place.h"
 #include "guest/container/setup.h"
 
-#define BYTES_LEAST (UINT64_C(1) << 20) /* the least size of a tmpfs, for which 0 means no limit */
-#define BYTES_OF_INODE 4096		/* bytes for each inode, in the kernel's own proportion */
+/* The least size of the tmpfs in bytes, since a size of 0 would mean no limit. */
+#define BYTES_LEAST (UINT64_C(1) << 20)
+/* Bytes of the tmpfs for each inode, as in the kernel's own default. */
+#define BYTES_OF_INODE 4096
 
-/* Returns the size in bytes of the tmpfs for the upper directory: half of the container's memory,
- * since written files count as its memory. */
+/* Returns the size in bytes of the tmpfs for the upper directory. It is half of the container's
+ * memory limit, since written files count as memory of the container. */
 static uint64_t upper_bytes(const struct contained_plan *plan)
 {
 	uint64_t limit = strtoull(json_text(plan->cgroup, "memory.max", ""), NULL, 10);
@@ -42,14 +44,15 @@ int overlay_lay(const struct contained_plan *plan, int lower, struct error *err)
 
 	snprintf(data, sizeof(data), "mode=0700,size=%" PRIu64 ",nr_inodes=%" PRIu64, bytes,
 		 bytes / BYTES_OF_INODE);
-	/* The owner and mode of the upper directory become those of the merged root. */
+	/* The root of the overlay gets the owner and mode of the upper directory. */
 	if (mount("tmpfs", plan->root, "tmpfs", 0, data) < 0 || chdir(plan->root) < 0 ||
 	    fstat(lower, &st) < 0 || mkdir("work", 0700) < 0 || mkdir("upper", 0700) < 0 ||
 	    chown("upper", st.st_uid, st.st_gid) < 0 || chmod("upper", st.st_mode & 07777) < 0)
 		return error_errno(err, errno, "memory for the root of the container");
-	/* The names in the options need no escapes, and the tmpfs does not hide the descriptor's
-	 * name. With redirect_dir the container can rename a directory of the host, as it can
-	 * without the overlay. */
+	/* The names in the options contain no character that needs an escape. The lower directory
+	 * is named by a descriptor, so the tmpfs over its path does not hide it. With redirect_dir
+	 * the container can rename a directory of the host's root, as it could without the
+	 * overlay. */
 	place_name(lower, name);
 	snprintf(data, sizeof(data), "lowerdir=%s,upperdir=upper,workdir=work,redirect_dir=on",
 		 name);

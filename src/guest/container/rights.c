@@ -3,13 +3,14 @@
  * Sets the rights of a contained program in this order:
  *
  *   1. The bounding set is reduced while this process still has the right to do so.
- *   2. Without no_new_privs the filter is loaded now: loading it needs CAP_SYS_ADMIN, which step 3
- *      takes away.
- *   3. The ids are changed. The permitted set is kept over the change.
- *   4. The new user enters the working directory. A directory that the user may not enter was
- *      entered before the change, as in runc.
+ *   2. If the program may get new privileges, the filter is loaded here. Loading it needs
+ *      CAP_SYS_ADMIN, which step 3 takes away.
+ *   3. The user and group ids are changed. The permitted set is kept over the change.
+ *   4. The new user enters the working directory. If the user may not enter it, the process stays
+ *      in that directory, which it has entered before step 1, as in runc.
  *   5. The other capability sets are set.
- *   6. With no_new_privs the filter is loaded last, when no_new_privs is set.
+ *   6. If the program may not get new privileges, no_new_privs is set, and then the filter is
+ *      loaded, which needs no capability after that.
  */
 #include "guest/container/rights.h"
 
@@ -40,7 +41,7 @@ static int set_oom_score(int score, struct error *err)
 	int len = snprintf(text, sizeof(text), "%d", score);
 
 	if (fd < 0 && errno == ENOENT)
-		return 0; /* the container has no /proc */
+		return 0; /* the container has no /proc, so the value cannot be set */
 	if (fd < 0 || write(fd, text, (size_t)len) != len)
 		return error_errno(err, errno, "oomScoreAdj %d", score);
 	return 0;
@@ -59,8 +60,8 @@ static int set_capabilities(const uint64_t sets[CAPABILITY_SETS], struct error *
 	if (syscall(SYS_capset, &header, data) < 0)
 		return error_errno(err, errno, "capabilities");
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	/* A capability that is not inheritable cannot be ambient (EPERM). Some configs have such
-	 * capabilities, and runc ignores the error. */
+	/* A capability that is not inheritable cannot become ambient (EPERM). Some configs ask for
+	 * that, and the error is ignored, as in runc. */
 	for (unsigned long i = 0; i < CAPABILITIES; i++)
 		if (sets[CAPABILITY_AMBIENT] & UINT64_C(1) << i &&
 		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0) < 0 && errno != EPERM)
@@ -95,8 +96,8 @@ int rights_take(const struct contained_process *process, const char *cwd, bool f
 	umask((mode_t)process->umask);
 	if (process->has_oom_score_adj && set_oom_score(process->oom_score_adj, err) < 0)
 		return -1;
-	/* Makes a missing directory for a container's first process, as runc does, since the image
-	 * may lack the directory. */
+	/* The image may lack the working directory. For a container's first process the directory
+	 * is then made, as in runc. */
 	if (first && spawn_enter_directory(directory) < 0) {
 		if (errno != ENOENT)
 			return spawn_explain_directory(directory, errno, err);

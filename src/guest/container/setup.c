@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Sets up a container. The steps have the order of runc, for which images and engines are made.
+/* Sets up a container. The steps have the same order as in runc, since images and engines are made
+ * for runc.
  *
  * First the root is bound on itself, so that it is a mount. If the plan has an overlay, the overlay
- * is laid over the root (overlay.c). Then come the mounts of the plan, whose places are resolved
- * within that root (place.h), and the devices. Then the root becomes "/", and the guest's root goes
- * away. The last steps happen within the new root: sysctls, host name and domain name, read-only
- * paths, and masked paths.
+ * is mounted over the root (overlay.c). Then the mounts of the plan are made, whose paths are
+ * resolved within that root (place.h). Then the devices are made. Then the root becomes "/", and
+ * the guest's root is removed. The last steps happen within the new root: sysctls, host name and
+ * domain name, read-only paths, and masked paths.
  *
- * The guest's root may be the initramfs, which pivot_root(2) cannot replace. The new root is then
- * moved over the initramfs, as switch_root(8) does, and the guest's mounts in the initramfs are
- * removed.
- */
+ * The guest's root may be the initramfs, which pivot_root(2) cannot replace. In that case the new
+ * root is moved over the initramfs, as switch_root(8) does, and the guest's mounts in the initramfs
+ * are removed. */
 #include "guest/container/setup.h"
 
 #include <errno.h>
@@ -30,8 +29,8 @@
 #include "base/json.h"
 #include "guest/container/place.h"
 
-/* The flags that need no second call of mount(2) for a bind. The call that binds ignores all other
- * flags. */
+/* The flags for which a bind needs no second call of mount(2). The call that makes the bind ignores
+ * all other flags. */
 #define NO_BIND_FLAGS (MS_BIND | MS_REC | MS_REMOUNT)
 
 static int set_propagation(int root, const struct contained_mount *m, struct error *err)
@@ -101,8 +100,8 @@ static int open_uppermost(const char *path, struct error *err)
 	return fd >= 0 ? fd : error_errno(err, errno, "%.300s", path);
 }
 
-/* Opens the container's root, after making the guest's mounts private, binding the root on itself,
- * and laying the overlay if the plan has one. */
+/* Opens the container's root. Before that, makes the guest's mounts private, binds the root on
+ * itself, and mounts the overlay if the plan has one. */
 static int open_root(const struct contained_plan *plan, struct error *err)
 {
 	const char *path = plan->root;
@@ -124,14 +123,14 @@ static int change_root(int root, struct error *err)
 	if (fchdir(root) < 0)
 		return error_errno(err, errno, "root of the container");
 	if (syscall(SYS_pivot_root, ".", ".") == 0) {
-		/* pivot_root() has left the old root mounted over the new root. */
+		/* pivot_root() has put the old root over the new root, and this call removes it. */
 		if (umount2(".", MNT_DETACH) < 0)
 			return error_errno(err, errno, "the guest's root");
 	} else {
 		if (errno != EINVAL || mount(".", "/", NULL, MS_MOVE, NULL) < 0)
 			return error_errno(err, errno, "root of the container");
-		/* Removes the guest's mounts, so that a process that gets below the container's
-		 * root to the old root finds nothing there. */
+		/* Removes the guest's mounts from the old root. A process that gets out of the
+		 * container's root to the old root then finds nothing there. */
 		for (size_t i = 0; i < ARRAY_SIZE(guests); i++)
 			(void)umount2(guests[i], MNT_DETACH);
 		if (chroot(".") < 0)
@@ -163,8 +162,8 @@ static int set_sysctls(json_t *sysctl, struct error *err)
 	return 0;
 }
 
-/* Returns the present flags of the mount at path, as MS_... A remount must repeat these flags to
- * keep them. */
+/* Returns the flags that the mount at `path` has now, as MS_... flags. A remount must repeat these
+ * flags to keep them. */
 static unsigned long flags_of(const char *path)
 {
 	static const struct {
@@ -183,8 +182,8 @@ static unsigned long flags_of(const char *path)
 	return flags;
 }
 
-/* Covers a file with /dev/null. Fails if /dev/null has other numbers than the null device: a root
- * may have a link as its /dev/null, which leads nowhere or to a file of the image's choice. */
+/* Covers a file with /dev/null. Fails if /dev/null does not have the numbers of the null device:
+ * the image may have put a link there, which leads nowhere or to any other file. */
 static int cover_file(const char *path, struct error *err)
 {
 	autoclose int null = open("/dev/null", O_PATH | O_CLOEXEC);

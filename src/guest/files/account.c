@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the user `agent`. The files of /etc are edited as text, since an image may have no program
+/* Makes the user `agent`. The files of /etc are edited as text, since an image may lack programs
  * such as useradd. */
 #include "guest/files/account.h"
 
@@ -23,8 +23,9 @@
 
 /* --- files of /etc --------------------------------------------------------------------------- */
 
-/* Adds the line to a file of /etc, whose mode and owner are kept. If the file is missing, it is
- * made with the text `otherwise` and the line; if `otherwise` is NULL, it stays missing. */
+/* Adds the line to a file of /etc, and keeps the mode and owner of the file. If the file is
+ * missing, it is made from the text `otherwise` and the line. If `otherwise` is NULL, a missing
+ * file stays missing. */
 static int add_account_line(int etc, const char *file, const struct account_line *line,
 			    const char *otherwise, struct error *err)
 {
@@ -78,7 +79,7 @@ static int add_lines(int root, int etc, struct error *err)
 /* --- directories ----------------------------------------------------------------------------- */
 
 /* Makes a directory if it is missing. Sets its owner, group and mode in any case. `path` is
- * relative to root. */
+ * relative to `root`. */
 static int own_directory(int root, const char *path, mode_t mode, uid_t owner, struct error *err)
 {
 	autoclose int fd = path_open_dir_at(root, path, true, mode, err);

@@ -21,7 +21,8 @@ static int copy_to_stdout(const char *path, struct error *err)
 	uint8_t chunk[65536];
 	struct stat st;
 
-	/* O_NONBLOCK: the opening of a FIFO must not wait for a process at its other end. */
+	/* The file may be a FIFO. With O_NONBLOCK the open does not wait for a process at the other
+	 * end. */
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%.300s", path);
@@ -32,8 +33,8 @@ static int copy_to_stdout(const char *path, struct error *err)
 			err, ERR_INVALID,
 			"%.300s has %lld bytes, and copyout returns at most %llu: fetch the file by a command's stdout",
 			path, (long long)st.st_size, (unsigned long long)limit);
-	/* A file of /proc can be longer than stat() says. The agent, which reads stdout, has a
-	 * limit for this. */
+	/* A file of /proc can be longer than stat() says, so the length is not checked here. The
+	 * agent, which reads stdout, has a limit. */
 	for (;;) {
 		ssize_t n = read(fd, chunk, sizeof(chunk));
 

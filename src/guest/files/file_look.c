@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Describes a file, or the entries of a directory, to the host, with the rights of the requesting
- * user. */
+/* Describes a file, or the entries of a directory, for the host. Has only the rights of the
+ * requesting user. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 struct names {
 	char **items;
 	size_t count, room;
-	bool more; /* the directory has more entries than were wanted */
+	bool more; /* the directory has more entries than the request wanted */
 };
 
 static int read_names(DIR *dir, const char *path, size_t most, struct names *names,
@@ -74,7 +74,8 @@ static int tell_names(int dir, struct names *names, struct error *err)
 	if (names->count)
 		qsort(names->items, names->count, sizeof(*names->items), by_bytes);
 	for (size_t i = 0; i < names->count; i++) {
-		/* Skips a file that was removed since, or that the user may not look at. */
+		/* Skips a file that was removed after it was listed, or that the user may not look
+		 * at. */
 		if (fstatat(dir, names->items[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (file_record_put(&records, names->items[i], &st, err) < 0 ||
@@ -103,7 +104,8 @@ static int list_directory(const char *path, size_t most, struct error *err)
 	return got;
 }
 
-/* Returns the last component of a path; "/" for "/" itself. The caller frees it. */
+/* Returns the last component of a path. Returns "/" for the path "/". The caller frees the
+ * result. */
 static char *last_name(const char *path)
 {
 	size_t end = strlen(path), start;

@@ -22,7 +22,8 @@ int file_record_put(struct buf *to, const char *name, const struct stat *st, str
 	be64_put(head + 2, (uint64_t)st->st_size);
 	be32_put(head + 10, st->st_mode);
 	be64_put(head + 14, (uint64_t)st->st_mtim.tv_sec);
-	if (!buf_reserve(to, sizeof(head) + len, err)) /* appends the whole record or nothing */
+	/* The room for the whole record is reserved first, so that no half record is appended. */
+	if (!buf_reserve(to, sizeof(head) + len, err))
 		return -1;
 	buf_append(to, head, sizeof(head), NULL);
 	buf_append(to, name, len, NULL);

@@ -26,8 +26,8 @@ static int make_parents(const char *path, struct error *err)
 			int why = errno;
 			struct stat st;
 
-			/* An existing directory is no failure: some file systems report EACCES or
-			 * EROFS rather than EEXIST. */
+			/* An existing directory is not a failure, even if mkdir() reports EACCES or
+			 * EROFS for it instead of EEXIST, as some file systems do. */
 			if (stat(parent, &st) < 0)
 				return error_errno(err, why, "%.300s", parent);
 		}
@@ -44,9 +44,9 @@ static int write_from_stdin(const char *path, unsigned long long size, struct er
 
 	if (make_parents(path, err) < 0)
 		return -1;
-	/* O_NONBLOCK: the opening of a FIFO must not wait for a process at its other end. There is
-	 * no O_TRUNC, since only a regular file may be truncated, and the kind of the file is not
-	 * yet known. */
+	/* The file may be a FIFO. With O_NONBLOCK the open does not wait for a process at the other
+	 * end. O_TRUNC is not set: only a regular file may be truncated, and the kind of the file
+	 * is not known yet. */
 	autoclose int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
 	if (fd < 0 && (errno == ENXIO || errno == EISDIR))
 		return error_set(err, ERR_INVALID, "%.300s: not a regular file", path);
@@ -67,7 +67,7 @@ static int write_from_stdin(const char *path, unsigned long long size, struct er
 			return error_prefix(err, "%.150s", path);
 		done += (unsigned long long)n;
 	}
-	/* Some file systems report only at close() that they had no room. */
+	/* Some file systems report only at close() that their disk is full. */
 	if (close(steal_fd(&fd)) < 0)
 		return error_errno(err, errno, "%.300s", path);
 	if (done != size)

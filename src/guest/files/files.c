@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The program that works on files for the host, with the rights of the requesting user. Its stdin
- * and stdout are a connection to the host that has been handed over. The first byte that it writes
- * says that the program runs. Its commands:
- *   send ROOT PATH           sends what PATH names, as in base/tree/tree_stream.h
- *   output ROOT PATH         sends a declared output, guest/files/output.h
- *   receive ROOT PATH NAME   takes such a stream, puts it at PATH, and answers
- *   list ROOT PATH, stat ROOT PATH   prints lines of JSON, guest/files/listing.h
+ * and stdout are a connection to the host, which the agent has handed over. The program first
+ * writes one byte, which says that it runs. Its commands:
+ *   send ROOT PATH           sends the file or directory PATH as a stream (base/tree/tree_stream.h)
+ *   output ROOT PATH         sends a declared output as a stream (guest/files/output.h)
+ *   receive ROOT PATH NAME   receives a stream, stores its files at PATH, and answers
+ *   list ROOT PATH, stat ROOT PATH   prints lines of JSON (guest/files/listing.h)
  * No link leads out of ROOT.
  *
- * Four other commands do not talk to the host by such a connection: "freeze PATH", and "grow PATH",
- * "account ROOT" and "confine ROOT", which make a base of an image. They report a failure on
- * stderr: the code of the error, and its text in the next line.
+ * Four other commands use no connection to the host: "freeze PATH", "grow PATH", "account ROOT" and
+ * "confine ROOT". The last three make a base of an image. They report a failure on stderr: the code
+ * of the error, and its text in the next line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -71,8 +71,8 @@ static int receive_into(char **words, struct error *err)
 	if (root < 0 || tree_target_open(root, words[1], true, words[2], &target, err) < 0)
 		return -1;
 	status = tree_receive(&line, &target, NULL, err);
-	/* The host ends a reader's machine as soon as this process has ended, so the files must be
-	 * on the disk before. */
+	/* A reader is a machine that the host ends as soon as this process has ended. So the files
+	 * must be on the disk before that. */
 	if (status == 0 && strcmp(words[0], READER_ROOT) == 0 && syncfs(target.dir) < 0)
 		status = error_errno(err, errno, "%s", words[1]);
 	tree_target_close(&target);

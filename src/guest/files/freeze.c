@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A frozen file system outlives the process that has frozen it, and every process that writes to
- * the file system hangs. So a child does the work, the keeper. The keeper is outside of the
- * command's cgroup and session, so that it is not killed with the command if a client breaks off.
- * The keeper thaws the file system when its parent closes the pipe between them, and when
- * LIMIT_FREEZE_MS is over. While the file system is frozen, the keeper touches no file, and its
- * memory is locked.
- */
+/* Freezes a file system. A frozen file system outlives the process that has frozen it, and every
+ * process that writes to the file system hangs. So a child process does the work, the keeper. The
+ * keeper leaves the command's cgroup and session, so that it is not killed together with the
+ * command if a client breaks off.
+ *
+ * The keeper thaws the file system when its parent closes the pipe between them, and at the latest
+ * after LIMIT_FREEZE_MS. While the file system is frozen, the keeper touches no file, and its
+ * memory is locked. */
 #include "guest/files/freeze.h"
 
 #include <errno.h>
@@ -42,8 +42,8 @@ static void keep_frozen(int fs, int told, int tell)
 	int cgroup;
 
 	setsid();
-	/* If the keeper cannot leave the command's cgroup, it can be killed before it thaws. Then
-	 * only the deadline of the session helps. */
+	/* If the keeper cannot leave the command's cgroup, it can be killed before it thaws the
+	 * file system. Then only the deadline that the host has for the session helps. */
 	cgroup = open("/sys/fs/cgroup/cgroup.procs", O_WRONLY | O_CLOEXEC);
 	if (cgroup >= 0)
 		(void)!write(cgroup, "0", 1);
@@ -61,7 +61,8 @@ static void keep_frozen(int fs, int told, int tell)
 	_exit(0);
 }
 
-/* Returns the keeper's next byte, or KEEPER_FAILED if the keeper has ended without one. */
+/* Returns the next byte that the keeper has sent. Returns KEEPER_FAILED if the keeper has ended
+ * without sending one. */
 static char hear_byte(int fd)
 {
 	char what = KEEPER_FAILED;
@@ -82,7 +83,8 @@ static int start_keeper(int fs, int *tell, int *told, struct error *err)
 	if (pid < 0)
 		return error_errno(err, errno, "fork");
 	if (pid == 0) {
-		/* If the keeper had the command's streams, the command would not count as ended. */
+		/* The keeper must not hold the command's streams, since the command would then not
+		 * count as ended. */
 		int null = open("/dev/null", O_RDWR);
 
 		for (int i = 0; i < 3; i++)

@@ -47,7 +47,8 @@ static int flush_listing(struct buf *out, size_t least, struct error *err)
 	return 0;
 }
 
-/* Appends an entry. `target` is where a link leads; NULL if the entry is no link. */
+/* Appends the JSON line of one entry. If the entry is a link, `target` is the path in the link;
+ * otherwise it is NULL. */
 static int put_listed(struct buf *out, const char *name, const struct stat *st, const char *target,
 		      struct error *err)
 {
@@ -74,8 +75,8 @@ static int put_listed(struct buf *out, const char *name, const struct stat *st, 
 	return flush_listing(out, FLUSH_BYTES, err);
 }
 
-/* Appends the entry `name` of the directory dir; "" means dir itself. `shown` is the name that the
- * host gets. Skips an entry that was removed since. */
+/* Appends the entry `name` of the directory dir. The name "" means dir itself. `shown` is the name
+ * that the host gets. Skips an entry that was removed after it was listed. */
 static int put_named(struct buf *out, int dir, const char *name, const char *shown,
 		     struct error *err)
 {

@@ -15,7 +15,8 @@
 
 struct reading {
 	const char *root;
-	char link[PATH_MAX]; /* the first followed link of another user; "": there was none */
+	/* The first link of another user that was followed; "": no such link was followed. */
+	char link[PATH_MAX];
 };
 
 static int follow_as_owner(void *data, const char *path, const struct stat *link,
@@ -43,7 +44,7 @@ static int follow_as_owner(void *data, const char *path, const struct stat *link
 	return 0;
 }
 
-/* Adds to the error which link was followed, since the output was read with the rights of the
+/* Adds the link that was followed to the error, because the output was read with the rights of that
  * link's owner and not of the caller. Returns -1. */
 static int name_link(const struct reading *reading, struct error *err)
 {
@@ -55,7 +56,7 @@ static int name_link(const struct reading *reading, struct error *err)
 		       : -1;
 }
 
-/* Finds the output, and checks that this process may read it. */
+/* Finds the declared output, and checks that this process may read it. */
 static int find_output(int root, const char *path, struct reading *reading, struct walked *found,
 		       struct error *err)
 {

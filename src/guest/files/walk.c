@@ -9,13 +9,14 @@
 
 #include "base/cleanup.h"
 
-#define LINKS_MAX 40 /* the kernel's own limit, see path_resolution(7) */
+/* The most links that one walk follows, as many as the kernel's own limit (path_resolution(7)). */
+#define LINKS_MAX 40
 #define PLACE (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 
 struct walk {
 	const struct walk_rule *rule;
 	int root;
-	int links;	     /* how many links were followed */
+	int links;	     /* the number of links that were followed */
 	char rest[PATH_MAX]; /* the part of the path that is not walked yet */
 	struct walked at;
 };
@@ -77,9 +78,9 @@ static int go_on(struct walk *walk, const char *name, struct error *err)
 	if (strcmp(name, ".") == 0)
 		return 0;
 	if (strcmp(name, "..") == 0) {
-		/* Walks once more from the root to the directory above, since the kernel's ".."
-		 * could lead out of the root. If a part of that way has become a link since, the
-		 * rule decides about the link. */
+		/* Walks again from the root to the directory above, since the kernel's ".." could
+		 * lead out of the root. If a component of that path has become a link since, the
+		 * rule decides about this link. */
 		if (last)
 			*last = '\0';
 		return put_before_rest(walk, walk->at.path, err) < 0 ? -1
@@ -140,8 +141,8 @@ int walk_path(int root, const char *path, const struct walk_rule *rule, struct w
 
 /* --- where something is mounted -------------------------------------------------------------- */
 
-/* Allows only the links that root has made, in directories where only root can make names. In other
- * directories another user could have put the link in its place. */
+/* Allows only links that root has made, in directories where only root can make names. In any other
+ * directory another user could have replaced the link. */
 static int follow_root_alone(void *data, const char *path, const struct stat *link,
 			     const struct stat *dir, struct error *err)
 {

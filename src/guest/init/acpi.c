@@ -11,14 +11,15 @@
 
 #include "base/cleanup.h"
 
-/* From the kernel's drivers/acpi/event.c, which has no header for programs. */
+/* These values are from the kernel's drivers/acpi/event.c. The kernel has no header for programs
+ * that defines them. */
 #define ACPI_FAMILY "acpi_event"
 #define ACPI_GROUP "acpi_mc_group"
 #define ACPI_ATTR_EVENT 1
-#define ACPI_EVENT_CLASS 20 /* bytes of the device class, with which an event begins */
+#define ACPI_EVENT_CLASS 20 /* an event begins with the device class, which has this many bytes */
 static const char power_button[ACPI_EVENT_CLASS] = "button/power";
 
-/* The part of a list of netlink attributes that has not been read yet. */
+/* The part of a list of netlink attributes that was not read yet. */
 struct attrs {
 	const uint8_t *at;
 	size_t left;
@@ -54,7 +55,7 @@ static bool next_attr(struct attrs *attrs, struct attr *out)
 }
 
 /* Finds the type and the attributes of the first generic netlink message. Returns false if the
- * message is cut short. */
+ * message is shorter than its length says. */
 static bool open_message(const void *message, size_t len, uint16_t *type, struct attrs *out)
 {
 	const size_t heads = NLMSG_HDRLEN + GENL_HDRLEN;

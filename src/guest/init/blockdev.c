@@ -28,11 +28,10 @@ static bool serial_is(int block, const char *name, const char *serial)
 	return strcmp(text, serial) == 0;
 }
 
-/*
- * Returns the place of the serial, from 0, in the list on the kernel's command line. Returns -1 if
- * the list does not have the serial. The host writes this list, in the order of the disks, for a
- * VMM that cannot give our serials to its disks (Firecracker, Hyper-V).
- */
+/* Returns the position of the serial, counted from 0, in the list of disks on the kernel's command
+ * line. Returns -1 if the list does not have the serial. The host writes this list in the order of
+ * the disks. It does this for a VMM that cannot give our serials to its disks (Firecracker,
+ * Hyper-V). */
 static int place_on_line(const char *serial)
 {
 	char list[1024], *rest = list;
@@ -46,9 +45,9 @@ static int place_on_line(const char *serial)
 	return -1;
 }
 
-/* Returns true if the disk has that unit number on its SCSI controller. The host chooses the unit,
- * while a name such as "sda" only shows which disk the kernel found first. <name>/device leads to
- * ".../<host>:<channel>:<target>:<unit>". */
+/* Returns true if the disk has that unit number on its SCSI controller. The host chooses the unit
+ * number. A name such as "sda" only shows which disk the kernel found first. The link <name>/device
+ * leads to ".../<host>:<channel>:<target>:<unit>". */
 static bool unit_is(int block, const char *name, int unit)
 {
 	char path[300], target[512];
@@ -114,15 +113,15 @@ int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
 {
 	struct error why = {0};
 
-	/* The disk is nearly always there already, so that no socket is needed. */
+	/* The disk is nearly always present already, so no socket for events is opened first. */
 	if (find_disk(sys, serial, name))
 		return 0;
 	autoclose int events = uevent_open(err);
 	if (events < 0)
 		return -1;
 	for (;;) {
-		/* Looks again after the socket was opened, since the device may have come
-		 * before. */
+		/* Looks again after the socket was opened, since the device may have come before
+		 * that. */
 		if (find_disk(sys, serial, name))
 			return 0;
 		if (uevent_wait(events, deadline_ns, &why) == 0)

@@ -22,8 +22,8 @@
 #define HOME "/root"
 #define WAIT_DOUBLINGS 3
 
-/* Opens the device behind /dev/console, which is the last word of the file. /dev/console itself
- * cannot be a controlling terminal. */
+/* Opens the device behind /dev/console. The last word of the file ACTIVE_CONSOLES is its name.
+ * /dev/console itself cannot be a controlling terminal. */
 static int open_kernels_console(struct error *err)
 {
 	autofile FILE *file = fopen(ACTIVE_CONSOLES, "re");
@@ -50,8 +50,8 @@ static int take_kernels_console(struct error *err)
 		return -1;
 	if (setsid() < 0 || ioctl(terminal, TIOCSCTTY, 1) < 0)
 		return error_errno(err, errno, "the console cannot be a terminal");
-	/* Sets the modes of a terminal for a person (editing of lines, echo), since the console may
-	 * have had other modes before. */
+	/* Sets the modes of the terminal that a person needs, such as editing of lines and echo.
+	 * The console may have had other modes. */
 	if (tcgetattr(terminal, &modes) == 0) {
 		modes.c_iflag = ICRNL | IXON | IUTF8;
 		modes.c_oflag = OPOST | ONLCR;
@@ -114,8 +114,8 @@ static void on_waited(struct loop *loop, void *data)
 	console_shell_start(shell);
 }
 
-/* Starts the next shell when the shell has ended. Waits longer and longer before that if each shell
- * ends as soon as it has begun, as in an image without a shell. */
+/* Starts the next shell after the shell has ended. If each shell ends as soon as it has begun, for
+ * example because the image has no shell, waits longer each time. */
 void console_shell_reaped(struct console_shell *shell, pid_t pid)
 {
 	uint64_t least = limit_get(LIMIT_CONSOLE_SHELL_MS) * NS_PER_MS;

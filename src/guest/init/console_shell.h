@@ -14,13 +14,13 @@
 struct console_shell {
 	struct loop *loop;
 	int program_fd;
-	pid_t pid; /* 0: none */
+	pid_t pid; /* the process id of the shell; 0: no shell runs */
 	uint64_t began_ns, wait_ns;
-	struct loop_watch *timer; /* for the next start */
+	struct loop_watch *timer; /* the timer for the next start of a shell */
 };
 
 void console_shell_start(struct console_shell *shell);
-/* Notes that the process `pid` has been reaped. The process may be the shell or any other. */
+/* Notes that the process `pid` has been reaped. This process may be the shell or any other. */
 void console_shell_reaped(struct console_shell *shell, pid_t pid);
 /* Ends the shell when the machine ends. Sends SIGHUP, since a shell on a terminal ignores
  * SIGTERM. */

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The initramfs has this program, a kernel's modules and empty directories. Its only task is to
- * reach the root file system, which is any ext4 on the disk whose serial is "rootfs". No file of
- * that file system is needed, and none of its programs runs as root unless the host asks for the
- * program.
+/* The program in the initramfs, which also has a kernel's modules and empty directories. Its only
+ * task is to reach the root file system. The root file system is any ext4, on the disk whose serial
+ * is "rootfs". No file of it is needed, and none of its programs runs as root unless the host asks
+ * for the program.
  *
- * If RAM_ROOT is on the kernel's command line, the initramfs itself is the root file system: the
- * host has put the files of an image before the files of microagent. The files of microagent are
- * then removed after use, since they take memory.
- */
+ * If RAM_ROOT is on the kernel's command line, the initramfs itself is the root file system. The
+ * host has then put the files of an image before the files of microagent. The files of microagent
+ * are removed after use, since they take memory. */
 #include "guest/init/initramfs.h"
 
 #include <errno.h>
@@ -37,9 +35,9 @@
 #define MODULES_LIST "/modules.list"
 #define RAM_ROOT "microagent.root=ram"
 
-/* A mount option that turns off work of ext4 in the background. Since Linux 5.13, ext4 reads the
- * bitmaps of all block groups after a mount. The memory for the bitmaps would not be shared between
- * sessions. */
+/* A mount option that stops ext4 from reading bitmaps in the background. Since Linux 5.13, ext4
+ * reads the bitmaps of all block groups after a mount. The sessions of a template would not share
+ * the memory of these bitmaps. */
 #define NO_PREFETCH "no_prefetch_block_bitmaps"
 
 #ifndef MODULE_INIT_COMPRESSED_FILE
@@ -68,10 +66,10 @@ static int mount_root_disk(const char *where, unsigned long flags, const char *o
 	return 0;
 }
 
-/* Loads the modules whose paths the list names, one in each line, in that order. Removes each file
- * after loading, which frees memory of the initramfs. A missing list, a missing file and a built-in
- * module are no failure. Any other failure is printed on the console, and code that needs the
- * module fails later. */
+/* Loads the modules whose paths the list names. The list has one path in each line, and its order
+ * is kept. Removes each file after it was loaded, which frees memory of the initramfs. A missing
+ * list, a missing file and a built-in module are not failures. Any other failure is printed on the
+ * console, and code that needs the module fails later. */
 static void load_modules(void)
 {
 	autofile FILE *file = fopen(MODULES_LIST, "re");
@@ -95,8 +93,8 @@ static void load_modules(void)
 	}
 }
 
-/* Removes the list of the modules and any module file that is left, since the kernel has loaded the
- * modules. */
+/* Removes the list of modules, and any module file that is left. They are of no use after the
+ * modules were loaded. */
 static void drop_modules(void)
 {
 	autofile FILE *file = fopen(MODULES_LIST, "re");
@@ -111,13 +109,13 @@ static void drop_modules(void)
 }
 
 /* Fails if well-known programs of the root file system are for another architecture. Without this
- * check each command would fail in its own way. The host has not checked an image that was given by
- * its path, since the host reads no file system. */
+ * check, each command would fail with an error that does not name the reason. The host reads no
+ * file system, so it has not checked an image that was given by its path. */
 static int check_root_programs(struct error *err)
 {
 	static const char *const programs[] = {"/bin/sh", "/sbin/init", "/usr/bin/env"};
 	enum architecture machine = architecture_of_host(), has;
-	char head[64]; /* the beginning of an ELF header */
+	char head[64]; /* the beginning of the program's file, for an ELF header */
 
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
 		autoclose int fd = open(programs[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -133,14 +131,13 @@ static int check_root_programs(struct error *err)
 	return 0;
 }
 
-/*
- * Opens this program through a mount of its own that is read-only and that no path leads to. The
- * agent and its helpers are executed through that descriptor. A container whose image makes the
- * agent execute /proc/self/exe gets a handle on the file (CVE-2019-5736 of runc). Through this
- * mount the container can change nothing of the file, not even its mode. Kernels before 5.12 have
- * no mount_setattr(). There the function says so on the console, and opens the program without the
- * mount.
- */
+/* Opens the file of this program through a separate mount, which is read-only and which no path
+ * reaches. The agent and its helpers are executed through that descriptor.
+ *
+ * A container whose image makes the agent execute /proc/self/exe gets a handle on the file
+ * (CVE-2019-5736 of runc). Because of the mount, the container cannot change the file, nor even its
+ * mode. Kernels before 5.12 have no mount_setattr(). There the function prints this on the console,
+ * and opens the program without the mount. */
 static int open_program(struct error *err)
 {
 	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID};
@@ -158,9 +155,9 @@ static int open_program(struct error *err)
 	return steal_fd(&self);
 }
 
-/* Mounts the early file systems, opens this program and loads the modules: the common beginning of
- * initramfs_leave() and initramfs_stay(). *self is a descriptor of this program, which the caller
- * closes. */
+/* Mounts the early file systems, opens this program and loads the modules. initramfs_leave() and
+ * initramfs_stay() both begin with this. *self becomes a descriptor of this program, which the
+ * caller closes. */
 static int enter_disk(int *self, struct error *err)
 {
 	umask(022);
@@ -183,9 +180,9 @@ int initramfs_leave(int *program_fd, struct error *err)
 		drop_modules();
 		mounts_early_end();
 	} else {
-		/* noinit_itable keeps ext4 from zeroing unwritten inode tables in the background,
-		 * which an enlarged file system has. The zeros would count against the quota of an
-		 * idle disk. */
+		/* A file system that was enlarged has inode tables that are not initialized.
+		 * noinit_itable stops ext4 from writing zeros to them in the background. These
+		 * zeros would count against the quota of a disk that is not used. */
 		if (mount_root_disk(NEW_ROOT, 0, "noinit_itable", err) < 0)
 			return -1;
 		mounts_early_end();
@@ -202,8 +199,7 @@ int initramfs_leave(int *program_fd, struct error *err)
 
 int initramfs_stay(int *program_fd, struct error *err)
 {
-	/* Errors of the file system must not cause a panic, whatever the image's own settings
-	 * say. */
+	/* An error of the file system must not cause a panic, whatever setting the image has. */
 	static const char options[] = "errors=remount-ro";
 	autoclose int self = -1;
 

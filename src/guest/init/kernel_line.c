@@ -27,7 +27,8 @@ bool kernel_line_value(const char *front, char *out, size_t size)
 
 bool kernel_line_says(const char *word)
 {
-	char nothing[1]; /* has room for the NUL only, so no byte may follow the word */
+	/* Has room for a NUL only, so the command line must have the word without a value. */
+	char nothing[1];
 
 	return kernel_line_value(word, nothing, sizeof(nothing));
 }

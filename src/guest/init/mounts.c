@@ -18,12 +18,13 @@ struct mount_row {
 	const char *type, *target;
 	unsigned long flags;
 	const char *options;
-	mode_t mode; /* the directory's mode, if this program makes the directory */
-	bool early;  /* mounted in the initramfs too */
-	bool quiet;  /* no message on failure: many kernels lack this type */
+	mode_t mode; /* the mode of the mount point, if this program makes it */
+	bool early;  /* the file system is also mounted in the initramfs */
+	bool quiet;  /* a failure is not reported, since many kernels lack this type */
 };
 
-/* The guest's mounts. The order matters, since some mount points lie in earlier mounts. */
+/* The guest's file systems, in the order in which they are mounted. Some mount points lie in file
+ * systems that stand before them in the table. */
 static const struct mount_row mount_table[] = {
 	{"devtmpfs", "/dev", MS_NOSUID | MS_NOEXEC, "mode=0755", 0755, true, false},
 	{"proc", "/proc", MS_NOSUID | MS_NOEXEC | MS_NODEV, NULL, 0555, true, false},
@@ -38,7 +39,7 @@ static const struct mount_row mount_table[] = {
 static int mount_one(const struct mount_row *row)
 {
 	if (mkdir(row->target, row->mode) == 0)
-		chmod(row->target, row->mode); /* mkdir() has applied the umask */
+		chmod(row->target, row->mode); /* the umask has removed bits */
 	return mount(row->type, row->target, row->type, row->flags, row->options);
 }
 
@@ -46,7 +47,7 @@ int mounts_console(struct error *err)
 {
 	autoclose int fd = open("/dev/console", O_RDWR | O_NOCTTY);
 
-	if (fd < 0) /* a machine without a console drops the messages */
+	if (fd < 0) /* the machine has no console, so messages are dropped */
 		fd = open("/dev/null", O_RDWR);
 	if (fd < 0)
 		return error_errno(err, errno, "/dev/console");
@@ -94,12 +95,13 @@ void mounts_root(void)
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		if (symlink(links[i][0], links[i][1]) < 0 && errno != EEXIST)
 			console_line("cannot make %s: %s", links[i][1], strerror(errno));
-	/* /tmp lies on the root file system, and is made if the image has none. */
+	/* /tmp is on the root file system. It is made if the image has none. */
 	if (stat("/tmp", &st) < 0 && mkdir("/tmp", 01777) == 0)
 		chmod("/tmp", 01777);
 }
 
-/* Decodes a path: in mountinfo blank, tab, newline and backslash are three octal digits. */
+/* Decodes a path of mountinfo, in which blank, tab, newline and backslash are a backslash and three
+ * octal digits. */
 static void unescape_path(char *path)
 {
 	char *to = path;
@@ -126,7 +128,7 @@ char *mounts_block_path(char *line)
 			return NULL;
 	}
 	if (strncmp(fields[2], "0:", 2) == 0)
-		return NULL; /* in memory, or a share: no disk of the guest to write to */
+		return NULL; /* in memory, or a share: no disk of the guest has to be written */
 	unescape_path(fields[4]);
 	return fields[4];
 }
@@ -138,11 +140,12 @@ static void end_one(const char *path)
 	if (fd >= 0 && syncfs(fd) < 0)
 		console_line("cannot write %s back: %s", path, strerror(errno));
 	/* The remount fails if a process that cannot be killed has a file open for writing. Then
-	 * syncfs() must suffice. */
+	 * only the syncfs() above has an effect. */
 	mount(NULL, path, NULL, MS_REMOUNT | MS_RDONLY, NULL);
 }
 
-/* Lists the paths of all block file systems in the order of mounting. */
+/* Lists the mount points of all file systems on block devices, in the order in which they were
+ * mounted. */
 static size_t list_paths(FILE *file, char ***out)
 {
 	autofree char *line = NULL;
@@ -182,7 +185,7 @@ void mounts_end(void)
 	size_t all = file ? list_paths(file, &paths) : 0, count = all;
 
 	if (count == 0)
-		end_one("/"); /* a program of the guest has unmounted /proc */
+		end_one("/"); /* a program of the guest has unmounted /proc, so only "/" is known */
 	while (count > 0)
 		end_one(paths[--count]);
 	free_paths(paths, all);
@@ -202,8 +205,8 @@ int mounts_write_back(struct error *err)
 		const char *path = paths[i - 1];
 		autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-		/* A file system that another mount hides has no path, and no process writes to that
-		 * file system. */
+		/* Another mount may hide a file system. Then no path leads to the file system, and
+		 * no process writes to it. */
 		if (fd >= 0 && syncfs(fd) < 0)
 			got = error_errno(err, errno, "cannot write %s back", path);
 	}

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The program /init of the initramfs, which becomes PID 1 of the root file system.
+/* The program /init of the initramfs, which becomes PID 1 of the root file system.
  *
- * PID 1 does what must not fail: it reaps, holds the agent's listening socket, starts the agent
- * again when the agent dies, and ends the machine in order. PID 1 parses no JSON. From the host and
- * from the workload it reads only single bytes, and from the kernel netlink messages.
+ * PID 1 does the work that must not fail. It reaps processes, holds the agent's listening socket,
+ * starts the agent again when the agent dies, and ends the machine in order. PID 1 parses no JSON.
+ * From the host and from the workload it reads only single bytes, and from the kernel netlink
+ * messages.
  *
  * The machine ends in these steps. PID 1 sends a byte to the agent and SIGTERM to all processes,
- * and then reaps until no child is left. Then no process of the guest is left, since orphans become
- * children of PID 1. Meanwhile the agent ends its commands (after LIMIT_POWER_GRACE_MS), sends the
- * last messages to the host and exits. A second later PID 1 kills every process that is left.
- */
+ * and then reaps until it has no child. At that point no process of the guest is left, since
+ * orphans become children of PID 1. Meanwhile the agent ends its commands (after
+ * LIMIT_POWER_GRACE_MS), sends the last messages to the host and exits. A second later PID 1 kills
+ * every process that is left. */
 #include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
 
 #include <linux/vm_sockets.h>
@@ -49,10 +49,10 @@
 #define OOM_FILE "/proc/self/oom_score_adj"
 #define OOM_SPARED "-999"
 #define LINK_WORD \
-	"microagent.link" /* a word on the kernel's command line: the host listens for the link */
-/* The time within which restarts of the agent are counted. */
+	"microagent.link" /* a word of the kernel's command line: PID 1 must dial the link */
+/* The time over which the restarts of the agent are counted. */
 #define RESTART_WINDOW_NS (60 * NS_PER_S)
-/* The time that PID 1 adds to the grace of the agent's commands, for the agent itself. Killed
+/* The time that the agent itself gets after the grace of its commands, before it is killed. Killed
  * processes get the same time to disappear. */
 #define END_SLACK_NS NS_PER_S
 
@@ -64,14 +64,14 @@ struct power_key {
 struct pid1 {
 	struct loop *loop;
 	int program_fd, listen_fd;
-	int link_fd;  /* the link to the host; -1: none */
-	int agent_fd; /* PID 1's end of the socket pair to the agent; -1: none */
+	int link_fd;  /* the descriptor of the link to the host; -1: there is no link */
+	int agent_fd; /* PID 1's end of the socket pair to the agent; -1: there is no agent */
 	struct power_key keys[POWER_KEYS];
 	struct loop_watch *agent_watch;
 	pid_t agent;
 	uint64_t window_ns;
-	unsigned restarts;	      /* of the agent, since window_ns */
-	struct console_shell console; /* the shell on the console, if one is wanted */
+	unsigned restarts;	      /* the number of restarts of the agent since window_ns */
+	struct console_shell console; /* the shell on the console, if the host wants one */
 	bool stopping, killed;
 };
 
@@ -84,14 +84,14 @@ static int listen_for_host(struct error *err)
 	if (fd < 0)
 		return error_errno(err, errno, "this kernel has no vsock");
 	/* The backlog is as large as possible, since vsock resets connections that find no room in
-	 * it. Refusing connections is left to the agent, which has a limit of its own. */
+	 * it. Only the agent refuses connections, by a limit of its own. */
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, SOMAXCONN) < 0)
 		return error_errno(err, errno, "cannot listen on vsock port %d", AGENT_PORT);
 	return steal_fd(&fd);
 }
 
-/* Connects the link to the host, which listens before the machine runs. Returns -1 if that fails:
- * the agent then still has its vsock port. */
+/* Connects the link to the host, which listens before the machine runs. Returns the descriptor, or
+ * -1 on failure. Without a link the agent still has its vsock port. */
 static int dial_link(void)
 {
 	const struct sockaddr_vm addr = {
@@ -130,7 +130,7 @@ static void become_agent(const int from[AGENT_FD_COUNT])
 	if (oom_fd >= 0 && write(oom_fd, OOM_SPARED, strlen(OOM_SPARED)) < 0)
 		console_line("%s: %s", OOM_FILE, strerror(errno));
 	cleanup_close(&oom_fd);
-	/* Gives the descriptors their agreed numbers. All other descriptors are closed by exec. */
+	/* Gives the descriptors their agreed numbers. All other descriptors have close-on-exec. */
 	for (int i = AGENT_FD_LISTEN; i < count; i++) {
 		high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 64);
 		if (high[i] < 0)
@@ -263,8 +263,9 @@ static void on_child_ended(struct loop *loop, int number, void *data)
 	reap_children(data);
 }
 
-/* Handles the signals that the power-off programs of images send to PID 1. Handles also the signal
- * that the kernel sends for Ctrl-Alt-Del, which a VMM without a power button presses instead. */
+/* Handles the signals that the power-off programs of images send to PID 1. Also handles the signal
+ * that the kernel sends for Ctrl-Alt-Del. A VMM without a power button presses these keys
+ * instead. */
 static void on_power_signal(struct loop *loop, int number, void *data)
 {
 	(void)loop;
@@ -305,8 +306,8 @@ static int pid1_run(int program_fd, bool shell, struct error *err)
 
 	setrlimit(RLIMIT_NOFILE, &files);
 	/* A guest without a vsock device reaches the host through a virtio-serial port. PID 1 keeps
-	 * this port open as it keeps the socket, since only one process at a time may open the
-	 * port. */
+	 * this port open, as it keeps the listening socket otherwise. Only one process at a time
+	 * may open the port. */
 	p.listen_fd = kernel_line_says(PORT_WORD) ? port_open(err) : listen_for_host(err);
 	if (p.listen_fd < 0)
 		return -1;
@@ -321,12 +322,14 @@ static int pid1_run(int program_fd, bool shell, struct error *err)
 	if (start_agent(&p, err) < 0)
 		return -1;
 
-	/* The rest comes after the agent's start, since the agent serves the host without it. */
+	/* The next steps come after the agent's start, since the agent can serve the host without
+	 * them. */
 	p.console = (struct console_shell){.loop = p.loop, .program_fd = program_fd};
 	if (shell)
 		console_shell_start(&p.console);
 	raise_loopback();
-	/* Listens to both ACPI and keyboards with a power key, since a machine may have either. */
+	/* Listens to ACPI and to all keyboards with a power key, since a machine may have
+	 * either. */
 	keys = power_keys_open("/dev/input", key_fds);
 	acpi_fd = acpi_open(NULL);
 	if (acpi_fd >= 0)
@@ -340,7 +343,7 @@ static int pid1_run(int program_fd, bool shell, struct error *err)
 	return loop_run(p.loop, err);
 }
 
-/* Runs /init. A reader's root file system is the initramfs until the machine ends. */
+/* The role /init. For a reader, the initramfs stays the root file system until the machine ends. */
 int role_init(int argc, char **argv)
 {
 	const char *word = argc == 2 ? argv[1] : "";

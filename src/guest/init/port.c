@@ -16,11 +16,12 @@
 #define PORTS "/sys/class/virtio-ports"
 #define WAIT_NS (10 * NS_PER_S)
 
-/* Returns true if the device is the port to the host. The kernel shows a port's name as one line of
- * a file. */
+/* Returns true if the device is the port to the host. The kernel has the name of a port in a file,
+ * as one line. */
 static bool is_ours(const char *device)
 {
-	char path[sizeof(PORTS) + 300], name[sizeof(PORT_NAME)]; /* a newline in place of the NUL */
+	/* The newline of the file takes the place of the NUL. */
+	char path[sizeof(PORTS) + 300], name[sizeof(PORT_NAME)];
 	ssize_t n;
 
 	snprintf(path, sizeof(path), PORTS "/%s/name", device);

@@ -5,12 +5,12 @@
 
 #include "base/error.h"
 
-/* A word on the kernel's command line, which says that there is a port. */
+/* A word of the kernel's command line, which means that the machine has the port. */
 #define PORT_WORD "microagent.port"
 #define PORT_NAME "microagent"
 
-/* Waits for the port and opens it as non-blocking: in a blocking write that waits for room, the
- * kernel uses all of a processor. Returns a descriptor; -1 on failure. */
+/* Waits for the port, and opens it as non-blocking. In a blocking write that waits for room, the
+ * kernel would use all the time of a processor. Returns the descriptor, or -1 on failure. */
 int port_open(struct error *err);
 
 #endif

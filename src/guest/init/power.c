@@ -11,23 +11,23 @@
 
 static void end_machine(int how, const char *last_line) __attribute__((noreturn));
 
-/* Writes the file systems to the disk, prints last_line on the console unless it is NULL, and ends
- * the machine. `how` is the argument of reboot(). */
+/* Writes the file systems to the disk, and ends the machine. Before the end, prints last_line on
+ * the console unless it is NULL. `how` is the argument of reboot(). */
 static void end_machine(int how, const char *last_line)
 {
 	mounts_end();
 	if (last_line)
 		console_line("%s", last_line);
 	reboot(how);
-	/* reboot() returns only to a process without the right to end the machine: in a container
+	/* reboot() returns only if this process has no right to end the machine, as in a container
 	 * or a test. */
 	_exit(125);
 }
 
-/* A word of the kernel's command line, for a VMM that cannot be switched off but ends when the
- * processor is reset (Firecracker's ACPI has no S5). A reset is then both an orderly end and a
+/* A word of the kernel's command line, for a VMM that has no power-off and ends when the processor
+ * is reset (Firecracker's ACPI has no S5). For such a VMM a reset may be an orderly end or a
  * failure. The host tells the two apart by the agent's message that the machine is ending. If the
- * host has cut off the agent, the host tells them apart by the console's last line. */
+ * host has cut off the agent, it uses the console's last line instead. */
 #define BY_RESET "microagent.poweroff=reset"
 
 void power_off(void)
@@ -38,8 +38,8 @@ void power_off(void)
 }
 
 /* A word of the kernel's command line, for a VMM that boots a machine again after a reset
- * (Virtualization.framework). The machine would then fail again, so a failure switches the machine
- * off instead. */
+ * (Virtualization.framework). With a reset the machine would fail again and again. So a failure
+ * switches the machine off. */
 #define FAIL_BY_OFF "microagent.fail=off"
 
 void power_fail(const char *reason)

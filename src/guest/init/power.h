@@ -3,8 +3,8 @@
 #ifndef GUEST_POWER_H
 #define GUEST_POWER_H
 
-/* Writes the file systems to the disk and switches off; the host sees a clean end. Does not
- * return. */
+/* Writes the file systems to the disk and switches the machine off. The host sees an orderly end.
+ * Does not return. */
 void power_off(void) __attribute__((noreturn));
 /* Ends the machine after a failure: prints the reason on the console and resets, which the host
  * sees as a failure. Does not return. */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * An arm64 machine without firmware has no ACPI. Virtualization.framework only presses a button on
- * a GPIO line, which the kernels of cloud images do not know. QEMU can also press a key of a virtio
- * keyboard.
- */
+/* The power key of a keyboard. An arm64 machine without firmware has no ACPI and so no ACPI power
+ * button. Virtualization.framework only presses a button on a GPIO line, which the kernels of cloud
+ * images do not support. QEMU can also press a key of a virtio keyboard. */
 #include "guest/init/power_key.h"
 
 #include <dirent.h>

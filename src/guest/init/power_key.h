@@ -10,9 +10,9 @@
 
 #define POWER_KEYS 4
 
-/* Opens the input devices that have a power key, and returns their number. Several devices may have
- * a power key, and the host does not say which one it uses. The descriptors are non-blocking, and
- * become readable at every key. `dir` is the directory of the device nodes, "/dev/input". */
+/* Opens the input devices that have a power key, and returns their number. All of them are opened,
+ * since the host does not say which one it uses. The descriptors are non-blocking, and become
+ * readable at every key. `dir` is the directory of the device nodes, "/dev/input". */
 size_t power_keys_open(const char *dir, int fds[POWER_KEYS]);
 /* Reads all queued keys. Returns 1 if the power key was pressed; 0 if it was not; -1 if the device
  * is gone. */
