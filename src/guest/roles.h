@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The roles of the program. All of microagent's software in the guest is one file, and argv[0] of a
+/*
+ * The roles of the program. All of microagent's software in the guest is one file, and argv[0] of a
  * process says which role the process has. The kernel starts the first process as "/init". Each
  * function below runs one role, and returns the exit code of its process, unless it never
- * returns. */
+ * returns.
+ */
 #ifndef GUEST_ROLES_H
 #define GUEST_ROLES_H
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes one JSON object as text, member by member. The agent's answers are flat objects, or lists
+/*
+ * Writes one JSON object as text, member by member. The agent's answers are flat objects, or lists
  * of flat objects, and some have megabytes. A tree of values would mean three more copies of such
  * an answer. For a small answer, the tree would take most of the time.
  *
  * The first failure is remembered, and later calls do nothing. So a caller can put all members
- * without checks. */
+ * without checks.
+ */
 #ifndef GUEST_WRITER_H
 #define GUEST_WRITER_H
 

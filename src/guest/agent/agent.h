@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent: the control stream to the host, the server on port 2222, and the order of events. The
+/*
+ * The agent: the control stream to the host, the server on port 2222, and the order of events. The
  * agent touches the machine only through struct machine. So tests can run the real agent with a
- * stream and a machine that they have made themselves. */
+ * stream and a machine that they have made themselves.
+ */
 #ifndef GUEST_AGENT_H
 #define GUEST_AGENT_H
 

@@ -227,10 +227,12 @@ int role_agent(int argc, char **argv)
 	prctl(PR_SET_DUMPABLE, 0);
 	set_signals();
 	fd_raise_limit(65536);
-	/* The agent must not interrupt the command whose pipe it reads. With this policy, on a busy
+	/*
+	 * The agent must not interrupt the command whose pipe it reads. With this policy, on a busy
 	 * processor, the agent runs when the command waits or its time slice is over. It then reads
 	 * at once all that the command has written. On an idle processor the policy changes
-	 * nothing. */
+	 * nothing.
+	 */
 	if (sched_setscheduler(0, SCHED_BATCH, &none) < 0)
 		console_line("the agent stays at the ordinary scheduling policy: %s",
 			     strerror(errno));

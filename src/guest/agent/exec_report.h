@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports each command to the host, if the config asks for this. The messages are `exec-started`
+/*
+ * Reports each command to the host, if the config asks for this. The messages are `exec-started`
  * and `exec-finished`, on the control stream. Of a long command line only the beginning is sent.
  * Above LIMIT_AUDIT_EXECS commands in a second, further commands are only counted. A message
- * `exec-lost` has their number, and is sent within about a second. */
+ * `exec-lost` has their number, and is sent within about a second.
+ */
 #ifndef GUEST_EXEC_REPORT_H
 #define GUEST_EXEC_REPORT_H
 

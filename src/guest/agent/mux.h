@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The guest's end of vsock packets over a virtio-serial port, or over one vsock connection. The mux
+/*
+ * The guest's end of vsock packets over a virtio-serial port, or over one vsock connection. The mux
  * carries streams to and from the host in the agent's own loop. It is used if there is no vsock
  * device. It is also used if the device does not pass on that one side of a connection has ended.
  * base/packet.h has the protocol; vsockd/port.h is the host's end.
@@ -8,7 +9,8 @@
  * kernel takes a chunk as a whole or not at all, so a process that is killed during a write leaves
  * no half packet. Payload goes from the buffer of the port directly to the stream's reader. The mux
  * stores payload only if there is no reader, and never more than the room that it has promised to
- * the host. */
+ * the host.
+ */
 #ifndef GUEST_MUX_H
 #define GUEST_MUX_H
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes requests to the agent. The functions are pure: they turn bytes into a struct. There are
+/*
+ * Decodes requests to the agent. The functions are pure: they turn bytes into a struct. There are
  * two wire forms, which the first byte of a connection tells apart. Both forms give the same
  * struct.
  *
  * A message that is not JSON, or has no op or no request number, breaks the protocol: decoding
  * fails, and the connection ends. A request that asks for something wrong is decoded, and `problem`
  * says what is wrong. Such a request is answered like a command that could not be started. Unknown
- * keys are ignored. */
+ * keys are ignored.
+ */
 #ifndef GUEST_REQUEST_H
 #define GUEST_REQUEST_H
 
@@ -98,9 +100,11 @@ int request_decode_frame(const void *text, size_t len, struct request *out, stru
 int request_decode_workload(json_t *config, struct request *out, struct error *err);
 void request_free(struct request *request); /* accepts a struct whose members are all 0 */
 
-/* The state of envelope_scan(), which finds the end of one JSON value in the stream of the envelope
+/*
+ * The state of envelope_scan(), which finds the end of one JSON value in the stream of the envelope
  * form. Between two values there is a newline, or nothing. Each call looks only at new bytes, and
- * goes on where the last call has stopped. */
+ * goes on where the last call has stopped.
+ */
 struct envelope_scan {
 	size_t at; /* the number of bytes that were looked at */
 	size_t depth;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent's side of the flow control for a command's stdin; channel/stdin_credit is the client's
+/*
+ * The agent's side of the flow control for a command's stdin; channel/stdin_credit is the client's
  * side. The agent tells the client how many bytes of stdin the command has taken. Beyond these
  * bytes the client sends at most LIMIT_STDIN_WINDOW_BYTES more. The window keeps bytes that the
  * command has not taken yet, so that the agent can read on from the connection. An offset counts
- * from the first byte of stdin. */
+ * from the first byte of stdin.
+ */
 #ifndef GUEST_STDIN_WINDOW_H
 #define GUEST_STDIN_WINDOW_H
 

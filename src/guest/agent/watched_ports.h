@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells the host at which of the published ports a server listens. The agent sends a message
+/*
+ * Tells the host at which of the published ports a server listens. The agent sends a message
  * `listening` before `ready`, and another each time that the ports change. While no port is
  * published, the agent does not look at the ports.
  *
@@ -7,7 +8,8 @@
  * once, so that the host knows the change as early as the program that started the server. It looks
  * twice more, since an event comes a moment before the change. However often servers come and go,
  * the agent looks at most once in LIMIT_LISTENING_MS. If the kernel reports no events, the agent
- * looks once in LIMIT_LISTENING_LOOK_MS. */
+ * looks once in LIMIT_LISTENING_LOOK_MS.
+ */
 #ifndef GUEST_WATCHED_PORTS_H
 #define GUEST_WATCHED_PORTS_H
 

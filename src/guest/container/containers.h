@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The containers of this guest. A container lives as long as its first process. When that process
+/*
+ * The containers of this guest. A container lives as long as its first process. When that process
  * ends, all processes of the container end: the kernel ends those in its pid namespace, or the
  * agent kills them through their cgroup. A container belongs to the connection whose request has
- * made it. When that connection ends, the container ends. */
+ * made it. When that connection ends, the container ends.
+ */
 #ifndef GUEST_CONTAINERS_H
 #define GUEST_CONTAINERS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Turns the device rules of a container into a program of BPF_PROG_TYPE_CGROUP_DEVICE for its
+/*
+ * Turns the device rules of a container into a program of BPF_PROG_TYPE_CGROUP_DEVICE for its
  * cgroup.
  *
  * The kernel runs the program for each open() and mknod() of a device. The program gets the
@@ -7,7 +8,8 @@
  * rules apply to an access, the last of them decides. So the program goes from the last rule to the
  * first, and keeps a set of the accesses that are not decided yet. A rule that denies an access of
  * this set ends the program with 0. A rule that allows accesses removes them from the set. The
- * program ends with 1 if the set is then empty. An access that no rule decides is denied. */
+ * program ends with 1 if the set is then empty. An access that no rule decides is denied.
+ */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stddef.h>

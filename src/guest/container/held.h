@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps the host's mounts that a container uses a moment longer than the container lives, in the
+/*
+ * Keeps the host's mounts that a container uses a moment longer than the container lives, in the
  * agent's own mount namespace.
  *
  * The container's root and each of its volumes is a superblock of virtiofs. If nothing else uses
  * the superblock, it is freed when the container's last process exits. At that moment the kernel
  * may still be reading ahead in the file of the program that has ended, so an inode is in use
  * (generic_shutdown_super(), "Busy inodes after unmount"). Then the exiting process never ends, and
- * the agent is never told its end. */
+ * the agent is never told its end.
+ */
 #ifndef GUEST_HELD_H
 #define GUEST_HELD_H
 

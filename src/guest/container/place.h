@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds files and directories below a container's root, which is hostile. A path is resolved as the
+/*
+ * Finds files and directories below a container's root, which is hostile. A path is resolved as the
  * container would resolve it, whatever links are on the way. Nothing outside of the root is reached
- * (openat2(2), RESOLVE_IN_ROOT). `root` is a descriptor of the directory. */
+ * (openat2(2), RESOLVE_IN_ROOT). `root` is a descriptor of the directory.
+ */
 #ifndef GUEST_PLACE_H
 #define GUEST_PLACE_H
 

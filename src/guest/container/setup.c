@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets up a container. The steps have the same order as in runc, since images and engines are made
+/*
+ * Sets up a container. The steps have the same order as in runc, since images and engines are made
  * for runc.
  *
  * First the root is bound on itself, so that it is a mount. If the plan has an overlay, the overlay
@@ -10,7 +11,8 @@
  *
  * The guest's root may be the initramfs, which pivot_root(2) cannot replace. In that case the new
  * root is moved over the initramfs, as switch_root(8) does, and the guest's mounts in the initramfs
- * are removed. */
+ * are removed.
+ */
 #include "guest/container/setup.h"
 
 #include <errno.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The user `agent` in the root file system of a base. Every base has this user. Its uid is 1000,
+/*
+ * The user `agent` in the root file system of a base. Every base has this user. Its uid is 1000,
  * and it is not in a group of administrators. It can write only /workspace, /tmp and its home
- * directory. While the host makes a base, it runs both functions as root. */
+ * directory. While the host makes a base, it runs both functions as root.
+ */
 #ifndef GUEST_ACCOUNT_H
 #define GUEST_ACCOUNT_H
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes write access away from the user `agent`: to files that the user owns, to files that its
+/*
+ * Takes write access away from the user `agent`: to files that the user owns, to files that its
  * groups can write, and to files that all users can write. Links are skipped, since the mode of a
  * link has no effect. Other file systems are skipped too, since a running guest makes them anew at
- * every boot. */
+ * every boot.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

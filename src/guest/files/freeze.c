@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Freezes a file system. A frozen file system outlives the process that has frozen it, and every
+/*
+ * Freezes a file system. A frozen file system outlives the process that has frozen it, and every
  * process that writes to the file system hangs. So a child process does the work, the keeper. The
  * keeper leaves the command's cgroup and session, so that it is not killed together with the
  * command if a client breaks off.
  *
  * The keeper thaws the file system when its parent closes the pipe between them, and at the latest
  * after LIMIT_FREEZE_MS. While the file system is frozen, the keeper touches no file, and its
- * memory is locked. */
+ * memory is locked.
+ */
 #include "guest/files/freeze.h"
 
 #include <errno.h>

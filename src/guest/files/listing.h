@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the files that a path names, for the host. Each file is a JSON object on one line of
- * stdout, as described in docs/agent-protocol.md. No link leads out of the root. */
+/*
+ * Prints the files that a path names, for the host. Each file is a JSON object on one line of
+ * stdout, as described in docs/agent-protocol.md. No link leads out of the root.
+ */
 #ifndef GUEST_LISTING_H
 #define GUEST_LISTING_H
 

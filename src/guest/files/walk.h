@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the file or directory that a path names, one component after the other. Processes use this
+/*
+ * Finds the file or directory that a path names, one component after the other. Processes use this
  * that have more rights than the users who may have made links on the path. Before a link is
- * followed, the rule of the caller is asked. */
+ * followed, the rule of the caller is asked.
+ */
 #ifndef GUEST_WALK_H
 #define GUEST_WALK_H
 

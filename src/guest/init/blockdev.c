@@ -28,10 +28,12 @@ static bool serial_is(int block, const char *name, const char *serial)
 	return strcmp(text, serial) == 0;
 }
 
-/* Returns the position of the serial, counted from 0, in the list of disks on the kernel's command
+/*
+ * Returns the position of the serial, counted from 0, in the list of disks on the kernel's command
  * line. Returns -1 if the list does not have the serial. The host writes this list in the order of
  * the disks. It does this for a VMM that cannot give our serials to its disks (Firecracker,
- * Hyper-V). */
+ * Hyper-V).
+ */
 static int place_on_line(const char *serial)
 {
 	char list[1024], *rest = list;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The program in the initramfs, which also has a kernel's modules and empty directories. Its only
+/*
+ * The program in the initramfs, which also has a kernel's modules and empty directories. Its only
  * task is to reach the root file system. The root file system is any ext4, on the disk whose serial
  * is "rootfs". No file of it is needed, and none of its programs runs as root unless the host asks
  * for the program.
  *
  * If RAM_ROOT is on the kernel's command line, the initramfs itself is the root file system. The
  * host has then put the files of an image before the files of microagent. The files of microagent
- * are removed after use, since they take memory. */
+ * are removed after use, since they take memory.
+ */
 #include "guest/init/initramfs.h"
 
 #include <errno.h>
@@ -131,13 +133,15 @@ static int check_root_programs(struct error *err)
 	return 0;
 }
 
-/* Opens the file of this program through a separate mount, which is read-only and which no path
+/*
+ * Opens the file of this program through a separate mount, which is read-only and which no path
  * reaches. The agent and its helpers are executed through that descriptor.
  *
  * A container whose image makes the agent execute /proc/self/exe gets a handle on the file
  * (CVE-2019-5736 of runc). Because of the mount, the container cannot change the file, nor even its
  * mode. Kernels before 5.12 have no mount_setattr(). There the function prints this on the console,
- * and opens the program without the mount. */
+ * and opens the program without the mount.
+ */
 static int open_program(struct error *err)
 {
 	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID};

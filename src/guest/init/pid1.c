@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The program /init of the initramfs, which becomes PID 1 of the root file system.
+/*
+ * The program /init of the initramfs, which becomes PID 1 of the root file system.
  *
  * PID 1 does the work that must not fail. It reaps processes, holds the agent's listening socket,
  * starts the agent again when the agent dies, and ends the machine in order. PID 1 parses no JSON.
@@ -10,7 +11,8 @@
  * and then reaps until it has no child. At that point no process of the guest is left, since
  * orphans become children of PID 1. Meanwhile the agent ends its commands (after
  * LIMIT_POWER_GRACE_MS), sends the last messages to the host and exits. A second later PID 1 kills
- * every process that is left. */
+ * every process that is left.
+ */
 #include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
 
 #include <linux/vm_sockets.h>
@@ -159,7 +161,7 @@ static void on_agent_byte(struct loop *loop, int fd, uint32_t events, void *data
 	if (n == 1 && byte == INIT_POWER_OFF)
 		stop_machine(p);
 	else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		loop_remove(steal_ptr(&p->agent_watch)); /* the agent's exit follows */
+		loop_remove(steal_ptr(&p->agent_watch)); /* the agent will exit now */
 }
 
 static int start_agent(struct pid1 *p, struct error *err)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The power key of a keyboard. An arm64 machine without firmware has no ACPI and so no ACPI power
+/*
+ * The power key of a keyboard. An arm64 machine without firmware has no ACPI and so no ACPI power
  * button. Virtualization.framework only presses a button on a GPIO line, which the kernels of cloud
- * images do not support. QEMU can also press a key of a virtio keyboard. */
+ * images do not support. QEMU can also press a key of a virtio keyboard.
+ */
 #include "guest/init/power_key.h"
 
 #include <dirent.h>

@@ -21,7 +21,8 @@
 #include "guest/job/session.h"
 
 #define TREE_NAME "microagent"
-/* How many old cgroups the agent tries to remove each time a command ends. */
+/* Each time a command ends, the agent tries to remove at most this many cgroups of earlier
+ * commands. */
 #define SWEEP 8
 
 struct name {
@@ -43,8 +44,8 @@ static int write_digit(int dirfd, const char *file, const char *digit)
 	return fd >= 0 && write(fd, digit, 1) == 1 ? 0 : -1;
 }
 
-/* Removes the empty cgroups that an earlier agent has left, since the commands have lost their
- * owner. Chooses numbers for new cgroups that none of the old ones has. */
+/* Removes the empty cgroups that an earlier agent has left. No agent owns their commands any more.
+ * Also makes sure that new cgroups get numbers that no old cgroup has. */
 static void end_leftovers(struct cgroup_tree *tree)
 {
 	autodir DIR *dir = NULL;
@@ -105,7 +106,8 @@ void cgroup_tree_open(struct cgroup_tree *tree, const char *mount)
 	if (tree->dirfd < 0)
 		return;
 	if (faccessat(tree->dirfd, "cgroup.kill", W_OK, 0) < 0) {
-		close(steal_fd(&tree->dirfd)); /* session_kill() is used before Linux 5.14 */
+		/* Before Linux 5.14 session_kill() is used instead. */
+		close(steal_fd(&tree->dirfd));
 		return;
 	}
 	/* An agent that ended during a save has left the tree frozen. */
@@ -136,7 +138,8 @@ void cgroup_tree_close(struct cgroup_tree *tree)
 	drop_spares(tree);
 	if (tree->dirfd >= 0) {
 		if (!tree->lent)
-			unlinkat(tree->dirfd, "../" TREE_NAME, AT_REMOVEDIR); /* if it is empty */
+			unlinkat(tree->dirfd, "../" TREE_NAME,
+				 AT_REMOVEDIR); /* fails if not empty */
 		close(tree->dirfd);
 	}
 	free(tree->left);
@@ -174,14 +177,14 @@ static void keep_for_later(struct cgroup_tree *tree, uint64_t number)
 		uint64_t *grown = realloc(tree->left, room * sizeof(*grown));
 
 		if (!grown)
-			return; /* the cgroup's empty directory then stays, which does no harm */
+			return; /* an empty cgroup is left, which does no harm */
 		tree->left = grown;
 		tree->left_room = room;
 	}
 	tree->left[tree->nleft++] = number;
 }
 
-/* Returns true if the file cgroup.events contains the line. */
+/* Returns true if the file cgroup.events contains `line`. */
 static bool has_event(int events_fd, const char *line)
 {
 	char text[128];

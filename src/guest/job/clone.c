@@ -13,8 +13,8 @@ static struct clone_args clone_arguments(uint64_t flags, int cgroup_fd, int *pid
 	return (struct clone_args){
 		.flags = flags | CLONE_PIDFD | (cgroup_fd >= 0 ? CLONE_INTO_CGROUP : 0),
 		.pidfd = (uint64_t)(uintptr_t)pidfd,
-		/* With CLONE_PARENT the child has the exit signal of the process that makes it, and
-		 * clone3() refuses another one here. */
+		/* With CLONE_PARENT the child gets the exit signal of the process that calls
+		 * clone3(), and clone3() fails if a signal is given here. */
 		.exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD,
 		.cgroup = cgroup_fd >= 0 ? (uint64_t)cgroup_fd : 0,
 	};
@@ -29,15 +29,15 @@ pid_t clone_fork(uint64_t namespaces, int cgroup_fd, int *pidfd)
 }
 
 /*
- * Calls clone3() and, in the child, entry(data). The child continues after the system call with the
- * parent's registers and stack. The child must not run one instruction of compiled code in this
- * function's frame: the compiler may reuse a slot in one branch while the other branch still needs
- * that slot. So the child calls entry from within the assembly, below everything that the parent
- * has on the stack.
+ * Calls clone3() and, in the child, entry(data). After the system call the child has the parent's
+ * registers and uses the parent's stack. The child must not run compiled code in this function's
+ * frame. The compiler may use one slot of the frame for different values in two branches, and the
+ * child would overwrite a value of the parent. So the assembly calls `entry`, with a stack pointer
+ * below everything that the parent has on the stack.
  */
 #if defined(MICROAGENT_SANITIZE)
-/* A build with sanitizers has no such function: if the child marks memory of the stack as poisoned,
- * the memory stays poisoned for the parent. */
+/* A build with sanitizers has no clone3_calling(). A child would mark memory of the stack as
+ * poisoned, and that mark would still be there in the parent. */
 #elif defined(__x86_64__)
 static long clone3_calling(struct clone_args *args, void (*entry)(void *), void *data)
 {
@@ -46,7 +46,7 @@ static long clone3_calling(struct clone_args *args, void (*entry)(void *), void 
 	__asm__ volatile("syscall\n\t"
 			 "test %%rax, %%rax\n\t"
 			 "jnz 1f\n\t"
-			 "sub $256, %%rsp\n\t" /* the red zone is below the stack pointer */
+			 "sub $256, %%rsp\n\t" /* skips the parent's red zone on the stack */
 			 "and $-16, %%rsp\n\t"
 			 "xor %%ebp, %%ebp\n\t"
 			 "mov %[data], %%rdi\n\t"

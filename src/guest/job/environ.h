@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The environment of a command: the agent's few defaults, then that of the run config, then that of
- * the request. A later value of a variable replaces an earlier one. */
+/* The environment of a command. It has the agent's few defaults, then the variables of the run
+ * config, then those of the request. If a variable has several values, the last one counts. */
 #ifndef GUEST_ENVIRON_H
 #define GUEST_ENVIRON_H
 
@@ -12,18 +12,21 @@
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* Checks env (an object of strings or NULL). ERR_INVALID names a key that is empty or has a '=', or
- * a value that is no string. `path` is the object's name in messages. */
+/* Checks `env`, which is an object of strings or NULL. Fails with ERR_INVALID if a key is empty or
+ * has a '=', or if a value is not a string; the error names that key. `path` is the object's name
+ * in messages. */
 int environ_check(json_t *env, const char *path, struct error *err);
 
 /*
- * Returns an array of "KEY=VALUE" that ends with NULL, for environ_free(). `config` and `request`
- * have been checked; each may be NULL. If `terminal` is true, the array has TERM.
+ * Returns an array of "KEY=VALUE" that ends with NULL. The caller frees it with environ_free().
+ * `config` and `request` must have been checked, and each may be NULL. If `terminal` is true, the
+ * array has TERM.
  */
 char **environ_build(const struct user *user, bool terminal, json_t *config, json_t *request,
 		     struct error *err);
 void environ_free(char **envp); /* accepts NULL */
-/* Returns the value of the variable `key` in an array of "KEY=VALUE", or NULL. */
+/* Returns the value of the variable `key` in an array of "KEY=VALUE". Returns NULL if the array
+ * does not have the variable. */
 const char *environ_get(const char *const *envp, const char *key);
 
 #endif

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job is one command from fork to its end. It handles processes, pipes, terminals and time. Its
- * owner decides where the output goes, and in what form. The states of a job:
+ * A job is one command, from the fork to its end. The code of jobs handles processes, pipes,
+ * terminals and time limits. The owner of a job decides where the output goes, and in what form.
+ * The states of a job:
  *
  *   STARTING  the child was forked; exec has neither succeeded nor failed yet
  *   HELD      the child has set up everything in its container, and waits for job_release()
  *   RUNNING   the program runs, its output is read, and its stdin is written
- *   DRAINING  the program has ended and was reaped; the rest of its output is read
- *   ENDED     the owner was told the end; the job is freed after the present round of the loop
+ *   DRAINING  the program has ended and was reaped; output that is left in the pipes is read
+ *   ENDED     the owner was told the end; the job is freed after this round of the loop
  *
  * A child that the program has left behind may keep the pipes open. So after LIMIT_EXEC_DRAIN_MS a
  * job in the state DRAINING reads only the bytes that were in the pipes at the program's end.
  *
- * The owner is called only from the loop, never from a function of this header. So an owner may
- * call any function at any time. After job_abandon() the owner is not called any more.
+ * The owner's functions are called only from the loop, and never by a function of this header. So
+ * an owner may call every function of this header at any time. After job_abandon() the owner's
+ * functions are not called any more.
  */
 #ifndef GUEST_JOB_H
 #define GUEST_JOB_H
@@ -34,44 +36,45 @@ enum job_stream { JOB_STDOUT, JOB_STDERR, JOB_STREAMS };
 
 /* The end of a job. */
 struct job_end {
-	/* 124: it timed out; 125 to 127: it never ran; 128+n: signal n has ended it; else the exit
-	 * code of the program. */
+	/* The exit code: 124 if the command timed out, 125 to 127 if it never ran, 128+n if signal
+	 * n has ended it, else the program's exit code. */
 	int exit_code;
-	int signal; /* the signal that has ended the program; 0: none */
+	int signal; /* the number of the signal that has ended the program; 0: no signal has */
 	bool timed_out;
 	bool killed; /* a timeout or job_kill() has killed the command */
 	int64_t elapsed_ms;
-	int64_t started_ns, ended_ns; /* the times by the wall clock, in ns */
+	int64_t started_ns, ended_ns; /* the start and the end by the wall clock, in ns */
 	char start_error[512];	      /* the reason why the program never ran; "": it ran */
 };
 
-/* Returns the end of a command that never ran. `why` becomes its start_error. */
+/* Returns the end of a command that never ran. `why` is the reason, and becomes its start_error. */
 struct job_end job_end_unstarted(const char *why);
 
 struct job_owner {
-	/* Called when the state HELD begins. NULL: the job is never held. */
+	/* Called when the state HELD begins. NULL: this job is never held. */
 	void (*held)(void *data);
-	/* Called when exec has succeeded, unless job_is_running() was true at once. */
+	/* Called when the program runs. Not called if job_is_running() was true directly after
+	 * job_start(). */
 	void (*started)(void *data, pid_t pid);
-	/* Returns the memory into which output may be put now, and sets *room to its length. NULL:
-	 * the owner takes no output until job_resume(). */
+	/* Returns memory into which output may be put now, and sets *room to its length. NULL: the
+	 * owner takes no output until it calls job_resume(). */
 	uint8_t *(*space)(void *data, enum job_stream stream, size_t *room);
 	/* Called directly after space(), when `len` bytes were put into the memory that space()
 	 * returned. */
 	void (*output)(void *data, enum job_stream stream, size_t len);
-	/* Called when job_write_stdin() did not take all bytes and may take more now, and also when
-	 * the command has closed its stdin. */
+	/* Called when the owner should go on writing stdin: after job_write_stdin() did not take
+	 * all bytes, when stdin has room again or the command has closed it. */
 	void (*stdin_room)(void *data);
-	/* Called last, when all output was given. */
+	/* Called last, after all output was given to the owner. */
 	void (*ended)(void *data, const struct job_end *end);
 };
 
 struct job_spec;
 struct spawn_inside;
-/* A receiver that is told about every command of a table, in addition to the command's owner. */
+/* The witness is told about every command of a table, in addition to the command's owner. */
 struct job_witness {
-	/* Called at the start. `number` is the number of the command in this table, from 1. Returns
-	 * true if ended() is to be called too. */
+	/* Called when a command starts. `number` is the number of the command in this table,
+	 * counted from 1. Returns true if ended() must be called for this command too. */
 	bool (*began)(void *data, uint64_t number, const struct job_spec *spec);
 	void (*ended)(void *data, uint64_t number, const struct job_end *end);
 	void *data;
@@ -80,23 +83,30 @@ struct job_witness {
 struct job_spec {
 	const char *const *argv;
 	const char *const *envp;
-	const char *cwd; /* NULL: the home directory, or / */
+	/* The working directory; NULL: the user's home directory, or "/" if there is none. */
+	const char *cwd;
 	const struct user *user;
-	bool stdin_open; /* the owner writes stdin; else it is /dev/null. Ignored for a terminal. */
-	/* A descriptor above 2 that the program gets as stdin and stdout, with /dev/null as stderr;
-	 * 0: none. */
+	/* The owner writes stdin; otherwise stdin is /dev/null. Not used for a terminal. */
+	bool stdin_open;
+	/* A descriptor that the program gets as stdin and stdout; its stderr is then /dev/null. It
+	 * must be above 2. 0: there is no such descriptor. */
 	int connection;
 	bool terminal;
 	uint16_t rows, columns;
-	uint64_t timeout_ms;	       /* 0: no bound */
-	int program_fd;		       /* the file to execute instead of argv[0]; -1: none */
-	bool may_block, traced;	       /* may_block and traced of spawn.h */
-	const struct rlimits *rlimits; /* NULL: none asked for */
-	/* The members below are for a command in a container; otherwise they are 0. */
-	const struct spawn_inside *inside; /* used during job_start() */
-	struct cgroup_tree *cgroups;	   /* used instead of the table's tree */
-	const struct cgroup *cgroup;	   /* used instead of a cgroup of a tree */
-	/* Called after `ended`, when the job does not use these members any more. */
+	uint64_t timeout_ms; /* the time limit in milliseconds; 0: no limit */
+	/* A descriptor of the file that is executed instead of argv[0]; -1: argv[0] is executed. */
+	int program_fd;
+	/* The members of these names in struct spawn_spec (spawn.h). */
+	bool may_block, traced;
+	const struct rlimits *rlimits; /* the resource limits; NULL: the request asks for none */
+	/* The members below are for a command in a container. For any other command they are 0. */
+	/* How the child enters the container; used only during job_start(). */
+	const struct spawn_inside *inside;
+	/* The tree that gives the command its cgroup, instead of the table's tree. */
+	struct cgroup_tree *cgroups;
+	/* The cgroup of the command, instead of one from a tree. */
+	const struct cgroup *cgroup;
+	/* Called after `ended`, when the job does not use the members above any more. */
 	void (*gone)(void *data);
 	void *gone_data;
 };
@@ -108,18 +118,19 @@ struct job_table {
 	struct loop *loop;
 	struct cgroup_tree cgroups;
 	struct list live, dead;
-	size_t count; /* the number of live jobs */
+	size_t count; /* the number of jobs in the list `live` */
 	struct list lingering;
 	size_t nlingering;
 	int null_fd;
-	struct job_witness witness; /* all zero: there is no witness */
-	uint64_t begun;		    /* the number of commands that were begun */
+	/* The witness of this table; all members are 0 if there is none. */
+	struct job_witness witness;
+	uint64_t begun; /* the number of commands that were started */
 };
 
-/* Sets up a table. `cgroup_mount` is "/sys/fs/cgroup". */
+/* Sets up an empty table. `cgroup_mount` is "/sys/fs/cgroup". */
 int job_table_init(struct job_table *table, struct loop *loop, const char *cgroup_mount,
 		   struct error *err);
-/* Sends SIGHUP to the jobs on terminals, whose shells ignore SIGTERM. */
+/* Sends SIGHUP to the jobs on terminals. Their shells ignore SIGTERM. */
 void job_table_hang_up(struct job_table *table);
 /* Sends SIGKILL to all processes of all commands. */
 void job_table_kill(struct job_table *table);
@@ -127,33 +138,37 @@ void job_table_kill(struct job_table *table);
 void job_table_sweep(struct job_table *table);
 void job_table_free(struct job_table *table); /* kills the jobs that still live */
 
-/* Starts a job. Returns NULL if the command could not even be forked. */
+/* Starts a job. Returns NULL with an error if there was no process for the command. A later failure
+ * is told to the owner as the job's end. */
 struct job *job_start(struct job_table *table, const struct job_spec *spec,
 		      const struct job_owner *owner, void *data, struct error *err);
 pid_t job_pid(const struct job *job);
 bool job_is_running(const struct job *job);
-/* Lets a job in the state HELD go on. */
+/* Lets a job continue that is in the state HELD. */
 void job_release(struct job *job);
-/* Reads output again. Must be called when the owner's space() has room again. */
+/* Goes on to read output. Must be called when the owner has room again, after space() has returned
+ * NULL. */
 void job_resume(struct job *job);
-/* Writes to the command's stdin. Returns how many bytes were taken; fewer than `len` mean that
- * stdin is full for now. If the command has closed its stdin, all bytes are taken and dropped. */
+/* Writes to the command's stdin. Returns how many bytes were taken. If they are fewer than `len`,
+ * stdin is full for now, and stdin_room() will be called. If the command has closed its stdin, all
+ * bytes are taken and dropped. */
 size_t job_write_stdin(struct job *job, const void *bytes, size_t len);
-/* Closes stdin after all bytes that were taken have been written. A terminal gets its end-of-file
- * character. */
+/* Closes stdin. The bytes that job_write_stdin() has taken still reach the command. A terminal gets
+ * its end-of-file character instead. */
 void job_close_stdin(struct job *job);
-/* Sends a signal to the command's process group; if the command has a terminal, to the group in the
- * foreground; if it is in a container, only to the command's process. */
+/* Sends a signal to the command's process group. If the command has a terminal, sends it to the
+ * process group in the foreground. If the command is in a container, sends it only to the command's
+ * own process. */
 void job_signal(struct job *job, int signal);
 void job_resize(struct job *job, uint16_t rows, uint16_t columns);
-/* Kills all processes of the command at once. `ended` is called as for every job. Does nothing if
+/* Kills all processes of the command at once. The owner is told the end as usual. Does nothing if
  * the job has ended. */
 void job_kill(struct job *job);
-/* Kills the job. Its owner is not called any more. */
+/* Kills the job. The owner of the job is not called any more. */
 void job_abandon(struct job *job);
-/* Closes the job's terminal, which sends SIGHUP to the job. Its owner is not called any more. If
+/* Closes the job's terminal, so that the kernel sends SIGHUP. The owner is not called any more. If
  * the program has not ended after LIMIT_HANG_UP_MS, all processes of the command are killed. If the
- * program has ended, other processes of the command that ignore the SIGHUP live on. */
+ * program has ended by then, its other processes that ignore SIGHUP live on. */
 void job_hang_up(struct job *job);
 
 #endif

@@ -13,11 +13,11 @@
 #include "guest/job/linger.h"
 #include "guest/job/pty.h"
 
-/* The most reads of one stream in a row, before other descriptors have their turn. */
+/* How often one stream is read in a row, before other descriptors have their turn. */
 #define READS_PER_TURN 8
-/* More bytes than a terminal can hold of its output: N_TTY_BUF_SIZE, and the bytes that the kernel
- * has not yet moved to the reader's side. FIONREAD does not count the latter
- * (drivers/tty/tty_buffer.c). */
+/* More bytes than a terminal can hold of its output, which are two parts. One part has at most
+ * N_TTY_BUF_SIZE bytes. The other part are bytes that the kernel has not moved to the reader's side
+ * yet, which FIONREAD does not count (drivers/tty/tty_buffer.c). */
 #define TERMINAL_HOLDS (128u << 10)
 
 static int take_pipe(int ours_index, int *ours, int *theirs, struct error *err)
@@ -44,14 +44,14 @@ int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends 
 		ends->own[0] = pty.terminal;
 		for (int i = 0; i < 3; i++)
 			ends->fds[i] = pty.terminal;
-		/* Duplicates the master, since the loop watches each descriptor for one kind of
-		 * event only. */
+		/* stdin_fd is a duplicate of the master, since the loop watches each descriptor for
+		 * only one kind of event. */
 		job->stdin_fd = fcntl(pty.master, F_DUPFD_CLOEXEC, 3);
 		return job->stdin_fd < 0 ? error_errno(err, errno, "terminal") : 0;
 	}
 	ends->fds[0] = ends->fds[1] = ends->fds[2] = job->table->null_fd;
 	if (spec->terminal)
-		return 0; /* a process in the container opens the container's own terminal later */
+		return 0; /* the child opens a terminal of its container later */
 	if (spec->connection > 0) {
 		ends->fds[0] = ends->fds[1] = spec->connection;
 		return 0;
@@ -69,9 +69,9 @@ int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends 
 	return 0;
 }
 
-/* Closes the child's end of stdin: as long as the agent holds it, the agent cannot notice that the
+/* Closes the child's end of stdin. While the agent held it, the agent could not notice that the
  * reader of stdin has ended. Keeps the other ends in job->held. If there is a terminal,
- * ends->own[0] is the terminal, and is kept. */
+ * ends->own[0] is the terminal, which is kept too. */
 void job_io_hold(struct job *job, struct child_ends *ends)
 {
 	if (!job->terminal)
@@ -80,7 +80,7 @@ void job_io_hold(struct job *job, struct child_ends *ends)
 	job->held[1] = ends->own[2];
 }
 
-/* Reads once from the stream. Returns false if it cannot be read again now. */
+/* Reads once from the stream. Returns false if the stream cannot be read again at once. */
 static bool read_once(struct job *job, enum job_stream stream)
 {
 	static uint8_t nowhere[65536];
@@ -105,8 +105,8 @@ static bool read_once(struct job *job, enum job_stream stream)
 	if (n < 0 && errno == EINTR)
 		return true;
 	if (n < 0 && errno == EAGAIN) {
-		/* A terminal's read has waited for the bytes that the kernel was still moving, so
-		 * none are owed. */
+		/* The read of a terminal waits until the kernel has moved all bytes. So no owed
+		 * bytes are left. */
 		pipe->owed = 0;
 		return false;
 	}
@@ -202,7 +202,7 @@ void job_io_close(struct job *job)
 		loop_remove(pipe->watch);
 		*pipe = (struct job_pipe){.fd = -1};
 		if (job->terminal)
-			close(fd); /* the session on the terminal gets a hang-up */
+			close(fd); /* closes the terminal, so that its session gets a hang-up */
 		else
 			linger_add(job->table, fd);
 	}
@@ -267,8 +267,8 @@ void job_close_stdin(struct job *job)
 		close_stdin(job);
 		return;
 	}
-	/* This write may fail if the terminal is full of bytes that no program reads. An
-	 * end-of-file could not be read then either. */
+	/* This write may fail if the terminal is full of bytes that no program reads. In that case
+	 * no program would read an end-of-file either. */
 	if (job->stdin_fd >= 0 && tcgetattr(job->stdin_fd, &t) == 0 && (t.c_lflag & ICANON))
 		job_write_stdin(job, &t.c_cc[VEOF], 1);
 }

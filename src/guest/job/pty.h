@@ -8,23 +8,23 @@
 
 #include "base/error.h"
 
-/* The size of a terminal if the request names none. */
+/* The size of a terminal, in characters, if the request names no size. */
 #define PTY_ROWS 24
 #define PTY_COLUMNS 80
-#define PTY_SIZE_MAX UINT16_MAX /* the most rows or columns */
+#define PTY_SIZE_MAX UINT16_MAX /* the largest number of rows or columns */
 
 struct pty {
-	int master; /* non-blocking */
+	int master; /* the master, a non-blocking descriptor */
 	int terminal;
 };
 
 #define PTY_MULTIPLEXER "/dev/ptmx"
-/* Opens a pseudo-terminal. `ptmx` is the path of a multiplexer: PTY_MULTIPLEXER, or that of a
- * container. */
+/* Opens a pseudo-terminal. `ptmx` is the path of a multiplexer: PTY_MULTIPLEXER, or the multiplexer
+ * of a container. */
 int pty_open(const char *ptmx, uint16_t rows, uint16_t columns, uid_t owner, struct pty *out,
 	     struct error *err);
 int pty_resize(int master, uint16_t rows, uint16_t columns, struct error *err);
-/* Returns the process group in the foreground, or 0. */
+/* Returns the id of the process group in the foreground. Returns 0 if there is none. */
 pid_t pty_foreground(int master);
 
 #endif

@@ -14,8 +14,8 @@
 
 #include "base/cleanup.h"
 
-/* The most times that /proc is searched. A fork bomb makes new processes between two searches, and
- * each search kills the processes that it finds. */
+/* How often /proc is searched at most. Each search kills the processes that it finds, but a fork
+ * bomb makes new processes between two searches. */
 #define LOOKS 64
 
 /* Returns true if the process lives and belongs to the session. Reads the fields 3 (state) and 6
@@ -31,7 +31,7 @@ static bool process_in_session(pid_t pid, pid_t session)
 		return false;
 	text[n] = '\0';
 	/* After the name in brackets the text is ") S ppid pgrp session ...". The name may contain
-	 * any bytes, also brackets. */
+	 * any bytes, even brackets. */
 	char *rest = strrchr(text, ')');
 	if (!rest || strlen(rest) < 4)
 		return false;
@@ -41,9 +41,9 @@ static bool process_in_session(pid_t pid, pid_t session)
 	return strtol(rest, NULL, 10) == session && state != 'Z' && state != 'X';
 }
 
-/* Kills the process if it belongs to the session. Returns true if it was killed. Between the check
- * and the kill the pid could pass to another process. So the check is repeated while a pidfd holds
- * the process. */
+/* Kills the process if it belongs to the session. Returns true if the process was killed. Between
+ * the check and the kill the process could end, and another process could get its pid. So the check
+ * is done again after a pidfd was opened. */
 static bool kill_if_in_session(pid_t pid, pid_t session)
 {
 	if (!process_in_session(pid, session))

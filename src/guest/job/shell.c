@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Becomes the shell of a terminal whose request names no command: bash if there is one, else sh. */
+/* Becomes the shell of a terminal whose request names no command: bash if the image has it, else
+ * sh. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -23,8 +24,8 @@ int role_shell(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* Sets the login uid as spawn.c does for other commands, but only now: the shell must be
-	 * traced, and this program before it must not. */
+	/* Sets the login uid, as spawn.c does for other commands. It is set only now, since the
+	 * shell must be traced and this program must not. */
 	if (fd >= 0)
 		dprintf(fd, "%u", geteuid());
 	become_shell("/bin/bash");

@@ -24,8 +24,8 @@
 #include "guest/job/clone.h"
 #include "guest/job/environ.h"
 
-/* The soft limit of open files for commands, which is usual for login sessions. The agent itself
- * has a higher limit. */
+/* The soft limit of open files for a command, which is the usual limit of login sessions. The agent
+ * itself has a higher limit. */
 #define COMMAND_FDS_SOFT 1024
 
 static int lead_terminal(int fd)
@@ -36,10 +36,13 @@ static int lead_terminal(int fd)
 	return ioctl(0, TIOCSCTTY, 0);
 }
 
-/* The data of a child between fork and exec: its task, and its report if a step fails. */
+/* The data of a child between fork and exec: what the child must do, and its report if a step
+ * fails. */
 struct child {
 	const struct spawn_spec *spec;
-	int status_fd; /* for the report; -1: the parent reads `failure` in shared memory */
+	/* The socket for the report; -1: the child shares the parent's memory, and the parent reads
+	 * `failure`. */
+	int status_fd;
 	struct spawn_failure failure;
 };
 
@@ -47,8 +50,8 @@ struct child {
 #define KEPT_DESCRIPTORS (7 + SPAWN_DESCRIPTORS)
 
 /* Closes all descriptors except 0 to 2, the descriptors that the child needs until its execve(),
- * and the n descriptors in more. Close-on-exec is not enough: until execve() a path of the command
- * could reach such a descriptor through /proc/self/fd. */
+ * and the n descriptors in `more`. Close-on-exec is not enough: until execve() the path of the
+ * command's program could lead to such a descriptor through /proc/self/fd. */
 static void close_other_descriptors(const struct child *child, const int *more, size_t n)
 {
 	int keep[KEPT_DESCRIPTORS] = {child->status_fd, child->spec->program_fd};
@@ -74,13 +77,13 @@ static int enter_session(const struct child *child)
 			return -1;
 	if (spec->terminal && !spec->inside && ioctl(0, TIOCSCTTY, 0) < 0)
 		return -1;
-	/* Lets the OOM killer end the commands, but not the agent. The write fails in a test that
-	 * does not run as root, which does no harm. */
+	/* Lets the OOM killer kill the commands rather than the agent. In a test that does not run
+	 * as root, the write fails, which does no harm. */
 	oom_fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (oom_fd >= 0)
 		(void)!write(oom_fd, "0", 1);
 	cleanup_close(&oom_fd);
-	/* Commands must not have the agent's scheduling policy. */
+	/* A command must not keep the scheduling policy of the agent. */
 	sched_setscheduler(0, SCHED_OTHER, &usual);
 	if (getrlimit(RLIMIT_NOFILE, &nofile) == 0 && nofile.rlim_cur > COMMAND_FDS_SOFT) {
 		nofile.rlim_cur = COMMAND_FDS_SOFT;
@@ -105,7 +108,7 @@ static void take_login_uid(const struct user *user)
 	int len = snprintf(text, sizeof(text), "%u", user ? user->uid : geteuid());
 
 	if (fd >= 0 && write(fd, text, (size_t)len) < 0)
-		return; /* a login uid is set already, for example in a test */
+		return; /* a login uid was set before, for example in a test */
 }
 
 int spawn_enter_directory(const char *path)
@@ -115,7 +118,7 @@ int spawn_enter_directory(const char *path)
 
 	if (chdir(path) < 0)
 		return -1;
-	/* Uses the system call itself. If its result does not begin with '/', glibc's getcwd()
+	/* Makes the system call directly. If its result does not begin with '/', glibc's getcwd()
 	 * would search for another name. The result "(unreachable)/..." means that the directory
 	 * does not lie below the root. */
 	if (syscall(SYS_getcwd, name, sizeof(name)) < 0)
@@ -128,9 +131,9 @@ int spawn_enter_directory(const char *path)
 	return -1;
 }
 
-/* Returns the errno of a failed execve(). If a file that exists gives ENOENT, the interpreter in
- * its first line (#!) or the loader of the ELF file is missing (execve(2)). The function returns
- * ELIBACC for that case. */
+/* Returns the errno of a failed execve(). ENOENT for a file that exists means that another file is
+ * missing: the interpreter in its first line (#!) or the loader of the ELF file (execve(2)). In
+ * that case the function returns ELIBACC. */
 static int exec_errno(const char *file)
 {
 	int why = errno;
@@ -138,8 +141,8 @@ static int exec_errno(const char *file)
 	return why == ENOENT && access(file, F_OK) == 0 ? ELIBACC : why;
 }
 
-/* Tries the program in each directory of PATH. Returns only on failure, with an errno. EACCES and
- * ELIBACC are remembered, because a file that cannot be run is not the same as "not found". Unlike
+/* Tries the program in each directory of PATH. Returns only on failure, with an errno. A file that
+ * cannot be run is not the same as "not found", so EACCES and ELIBACC are remembered. Unlike
  * execvp(), never runs a file by a shell. */
 static int exec_in_path(const char *const *argv, char *const *args, char *const *envp)
 {
@@ -180,8 +183,8 @@ static int exec_program(const struct spawn_spec *spec)
 	return exec_errno(spec->argv[0]);
 }
 
-/* Checks that there is a program to execute. Returns 0 or an errno. A container whose start would
- * fail must not be created. */
+/* Checks that there is a program to execute. Returns 0 or an errno. Without this check a container
+ * could be created whose start must fail. */
 static int look_for_program(const struct spawn_spec *spec)
 {
 	const char *path = environ_get(spec->envp, "PATH"), *name = spec->argv[0];
@@ -226,17 +229,18 @@ static int enter_inside(struct child *child, struct error *err)
 	if (errno)
 		return -1;
 	child->failure.step = SPAWN_INSIDE;
-	/* Reports that the child is in its container, and hands over the terminal's master. */
+	/* Reports that the child is in its container. The message also passes the terminal's master
+	 * to the agent. */
 	if (fd_send_passing(child->status_fd, &word, sizeof(word), &pty.master, pty.master >= 0,
 			    0) < 0)
 		return error_errno(err, errno, "held");
-	/* The read fails if the agent, or the command that wanted the container, has ended. */
+	/* The read fails if the agent has ended, or if the agent has given up the container. */
 	if (inside->hold && read(child->status_fd, &go, 1) != 1)
 		return error_errno(err, errno, "held");
 	return 0;
 }
 
-/* Enters the container, and sets the limits, the login uid and the user of the program. On failure
+/* Enters the container, and takes the limits, the login uid and the user of the program. On failure
  * sets failure->text. */
 static int become_contained(struct child *child)
 {
@@ -292,7 +296,7 @@ static void run_spawned(void *data)
 		goto fail;
 	if ((child->spec->inside ? become_contained : become_command)(child) < 0)
 		goto fail;
-	/* The parent reads this value from the shared memory when exec has succeeded. */
+	/* If the memory is shared, the parent reads SPAWN_NONE from it after a successful exec. */
 	if (child->status_fd < 0)
 		failure->step = SPAWN_NONE;
 	errno = exec_program(child->spec);
@@ -304,15 +308,15 @@ fail:
 	_exit(127);
 }
 
-/* The data of the process between the agent and a child that is to be in the pid namespace of a
+/* The data of an intermediate process, which makes a child that must be in the pid namespace of a
  * container. */
 struct between {
 	struct child child;
-	pid_t pid; /* the child's pid in the agent's namespace, or -errno */
+	pid_t pid; /* the child's pid in the agent's pid namespace, or -errno */
 };
 
-/* Enters the pid namespace and makes the child. Runs on the memory of the agent, which is stopped
- * meanwhile. */
+/* Enters the pid namespace and makes the child. The intermediate process runs this on the memory of
+ * the agent, which is stopped until then. */
 static void run_between(void *data)
 {
 	struct between *between = data;
@@ -338,11 +342,11 @@ static void run_between(void *data)
 
 /*
  * Forks a child in the pid namespace that spec->inside names. setns() changes the namespace of all
- * later children of its caller, which must not happen to the agent. So a process between the agent
- * and the child enters the namespace and makes the child. The child's parent is the agent
- * (CLONE_PARENT). The process between closes the agent's descriptors first: the container's
- * processes see the child from its start, and a process with CAP_SYS_PTRACE may take the child's
- * descriptors.
+ * later children of its caller, which must not happen to the agent. So an intermediate process
+ * enters the namespace and makes the child. The child's parent is the agent (CLONE_PARENT).
+ *
+ * The intermediate process closes the agent's descriptors first. The container's processes see the
+ * child from its start, and a process with CAP_SYS_PTRACE may take the child's descriptors.
  */
 static pid_t fork_into_namespace(const struct spawn_spec *spec, int status_fd, int *pidfd)
 {
@@ -385,7 +389,9 @@ static int start_by_fork(const struct spawn_spec *spec, struct proc *out, int *s
 	if (pid < 0)
 		return error_errno(err, -pid, "cannot start a process");
 	if (pid == 0) {
-		close(status_read); /* the child must notice when the agent closes this end */
+		/* Must be closed in the child, so that it notices when the agent closes this
+		 * end. */
+		close(status_read);
 		run_spawned(&(struct child){.spec = spec, .status_fd = status_write});
 	}
 	*out = (struct proc){.pid = pid, .pidfd = pidfd};
@@ -403,8 +409,8 @@ int spawn_start(const struct spawn_spec *spec, struct proc *out, int *status_fd,
 	*status_fd = -1;
 	if (spec->may_block || spec->inside)
 		return start_by_fork(spec, out, status_fd, err);
-	/* No signal needs to be blocked: the child must not run signal handlers on the agent's
-	 * memory, and the agent has no handlers. */
+	/* No signal needs to be blocked. The child must not run signal handlers on the agent's
+	 * memory, but the agent has no handlers. */
 	pid = clone_vfork(spec->cgroup_fd, &pidfd, run_spawned, &child);
 	if (pid == -ENOSYS)
 		return start_by_fork(spec, out, status_fd, err);

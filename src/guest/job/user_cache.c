@@ -26,9 +26,9 @@ static bool same_files(const struct stat a[USER_FILES], const struct stat b[USER
 }
 
 /*
- * Returns true if equal times prove that the files are unchanged. The times advance only with the
- * kernel's tick, so a file that was changed a moment ago can change again without a new time. A
- * time in the future means that the clock was set back.
+ * Returns true if the files cannot have changed while their times are the same. The times advance
+ * only with the kernel's tick, so a file that was changed a moment ago can change again without a
+ * new time. A time in the future means that the clock was set back.
  */
 static bool settled(const struct stat stamps[USER_FILES])
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Remembers the default user as long as the files that define the user do not change. Reading and
- * parsing the files is a tenth of the cost of a short command; checking their times is not.
+ * Remembers the default user while the files that define this user do not change. To read and parse
+ * the files takes a tenth of the time of a short command. To check the times of the files takes
+ * much less.
  */
 #ifndef GUEST_USER_CACHE_H
 #define GUEST_USER_CACHE_H
@@ -14,16 +15,16 @@
 
 #define USER_FILES 3
 
-/* A cache. All zero: nothing is remembered. */
+/* A cache. If all members are 0, it remembers no user. */
 struct user_cache {
 	bool filled;
-	/* The times of the files; st_nlink is 0 if there was no such file. */
+	/* The stat data of the files, with their times. st_nlink is 0 if the file did not exist. */
 	struct stat stamps[USER_FILES];
 	struct user user;
 };
 
-/* Finds a user like user_resolve(). If `spec` is NULL, uses the cache if possible. `etc` must be
- * the same at each call. */
+/* Finds a user like user_resolve(). If `spec` is NULL, uses the cache if its user is still valid.
+ * `etc` must be the same directory at each call. */
 int user_cache_resolve(struct user_cache *cache, const char *etc, const char *spec,
 		       struct user *out, struct error *err);
 

@@ -19,9 +19,9 @@
 
 /*
  * Returns the whole file as a string, which the caller frees. Returns NULL if the file is absent,
- * is no regular file, or is longer than DATABASE_MAX. The image decides what kind of file it is,
- * and a FIFO must not block the agent. Since every command needs this function, it uses only one
- * read and one block of memory.
+ * is not a regular file, or is longer than DATABASE_MAX. The image may have any kind of file there,
+ * and a FIFO must not block the agent. Every command needs this function, so it uses only one read
+ * and one block of memory.
  */
 static char *read_database(const char *etc, const char *name)
 {
@@ -71,7 +71,7 @@ static char *cut_line(char **text)
 	return line;
 }
 
-/* Reads a decimal id. Returns false for other text, and for ids from 2^32-1 on: to the kernel
+/* Reads a decimal id. Returns false for other text, and for numbers from 2^32-1 on. For the kernel
  * 2^32-1 means "no id". */
 static bool parse_id(const char *text, uint32_t *out)
 {
@@ -95,8 +95,8 @@ static bool copy_field(char *to, size_t size, const char *from, const char *othe
 	return (size_t)snprintf(to, size, "%s", *from ? from : otherwise) < size;
 }
 
-/* Fills *out from the passwd line with this uid; if uid is NULL, from the line with this name.
- * Returns false if there is no such line, or a field is too long. */
+/* Fills *out from a line of passwd: the line with the uid *uid, or, if `uid` is NULL, the line with
+ * the name `name`. Returns false if there is no such line, or if a field is too long. */
 static bool find_user(char *passwd, const char *name, const uint32_t *uid, struct user *out)
 {
 	char *fields[FIELDS_MAX], *line;
@@ -190,7 +190,8 @@ static int resolve_spec(const char *etc, const char *spec, struct user *out, str
 	if (resolve_user(etc, name, &found, err) < 0)
 		return -1;
 	if (colon) {
-		/* An explicit group is the only group, as in the configuration of an image. */
+		/* A group that is named in `spec` is the user's only group, as in the configuration
+		 * of an image. */
 		if (resolve_group(etc, colon + 1, &found.gid, err) < 0)
 			return -1;
 	} else {
@@ -216,7 +217,8 @@ int user_resolve(const char *etc, const char *spec, struct user *out, struct err
 
 	if (spec)
 		return resolve_spec(etc, spec, out, err);
-	/* Uses the user that the image records, unless that user is root or cannot be found. */
+	/* Uses the user that the image records. If this user is root or cannot be found, goes on to
+	 * the default user. */
 	autofree char *text = read_database(etc, "microagent/user");
 	char *rest = text, *line = cut_line(&rest);
 	if (line && *line && resolve_spec(etc, line, &found, NULL) == 0 && found.uid != 0) {

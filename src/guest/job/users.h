@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the user that a command runs as. This file reads /etc/passwd and /etc/group itself: a
- * static program has no NSS, and the image's own NSS must not run as root.
+ * Finds the user that a command runs as. The code reads /etc/passwd and /etc/group itself, since a
+ * static program has no NSS, and the NSS of the image must not run as root.
  */
 #ifndef GUEST_USERS_H
 #define GUEST_USERS_H
@@ -22,7 +22,7 @@
 struct user {
 	uid_t uid;
 	gid_t gid;
-	gid_t groups[USER_GROUPS_MAX]; /* supplementary, without gid */
+	gid_t groups[USER_GROUPS_MAX]; /* the supplementary groups, which do not contain gid */
 	size_t ngroups;
 	char name[USER_NAME_MAX];
 	char home[USER_PATH_MAX];
@@ -30,15 +30,16 @@ struct user {
 };
 
 /*
- * Finds a user. `spec` is "name", "uid", "name:group" or "uid:gid". NULL means the user recorded in
- * <etc>/microagent/user, unless that is root; otherwise uid 1000. `etc` is "/etc" except in tests.
- * A numeric uid need not be in passwd: then gid is the uid's, home "/", shell "/bin/sh". Fails with
- * ERR_NOT_FOUND for an unknown name.
+ * Finds a user. `spec` is "name", "uid", "name:group" or "uid:gid". NULL means the user that is
+ * recorded in <etc>/microagent/user. If none is recorded, or if it is root, NULL means the uid
+ * 1000. `etc` is "/etc" except in tests. A numeric uid need not be in passwd. In that case gid is
+ * the same number, the home directory is "/", and the shell "/bin/sh". Fails with ERR_NOT_FOUND for
+ * an unknown name.
  */
 int user_resolve(const char *etc, const char *spec, struct user *out, struct error *err);
 
-/* Gives this process, which runs as root, the ids and groups of that user for ever, which also
- * takes away its capabilities. Returns 0, or -1 with errno. */
+/* Gives this process the ids and groups of the user for ever, and takes away its capabilities. The
+ * process must run as root. Returns 0, or -1 with errno. */
 int user_become(const struct user *user);
 
 #endif

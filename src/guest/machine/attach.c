@@ -21,16 +21,17 @@
 #include "guest/init/uevent.h"
 #include "guest/machine/network.h"
 
-/* The flags of mounts whose files come from outside: the files give no rights by setuid bits, and
- * open no devices. */
+/* The flags for mounts of files that come from outside. Such files give no rights by setuid bits,
+ * and open no devices. */
 #define FLAGS (MS_NOSUID | MS_NODEV)
 
-/* The place of a mount. A descriptor holds the place, since the path may lead elsewhere a moment
- * later. */
+/* The directory on which something is mounted. A descriptor holds the directory, since its path may
+ * lead elsewhere a moment later. */
 struct place {
 	int fd;
 	char name[32];
-	char *path; /* the path below the root, without links; freed with the place */
+	/* The path of the directory below the root, without links; freed with the struct. */
+	char *path;
 };
 
 static void leave_place(struct place *place)
@@ -58,8 +59,8 @@ struct mounted {
 	size_t count;
 };
 
-/* Unmounts all of them, the last one first. Each path is walked again, since a user of the guest
- * may have put a link on the way since. */
+/* Undoes all mounts, beginning with the last one. Each path is walked again, because a user of the
+ * guest may have put a link into the path after the mount. */
 static void take_back(const struct mounted *mounted)
 {
 	for (size_t i = mounted->count; i-- > 0;) {
@@ -108,15 +109,16 @@ static bool share_is_mounted(const struct config_share *share, const struct plac
 		     NULL) == 0;
 }
 
-/* Mounts a share. If its device was just plugged in, it may take a moment; until then mount() fails
- * with EINVAL, so this function waits. */
+/* Mounts a share. The device of a share that was just plugged in may take a moment to appear. Until
+ * then mount() fails with EINVAL, so this function tries again at each new device. */
 static int mount_when_there(const struct config_share *share, const struct place *place,
 			    struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
 	struct error late;
 
-	/* Tries once without a socket for events: nearly always the device is there already. */
+	/* Nearly always the device is present already, so the first attempt needs no socket for
+	 * events. */
 	if (share_is_mounted(share, place))
 		return 0;
 	autoclose int events = uevent_open(err);
@@ -133,9 +135,10 @@ static int mount_when_there(const struct config_share *share, const struct place
 }
 
 /* Sets the read-ahead of a share to READ_AHEAD_KB. Each request goes through the device and a
- * process of the host. So sequential reads, and the pages of a program, are faster with few large
- * requests. The kernel's default of 128 KiB is meant for disks. The device takes READ_AHEAD_KB in
- * one request (FUSE_MAX_MAX_PAGES, fs/fuse/fuse_i.h). Without sysfs the default stays. */
+ * process of the host. With few large requests, sequential reads are faster, and pages of a program
+ * load faster. The kernel's default of 128 KiB is meant for disks. The device accepts READ_AHEAD_KB
+ * in one request (FUSE_MAX_MAX_PAGES, fs/fuse/fuse_i.h). If there is no sysfs, the default is
+ * kept. */
 #define READ_AHEAD_KB "1024"
 
 static void read_further_ahead(const char *mountpoint)
@@ -173,12 +176,12 @@ struct wanted {
 	json_t *item;
 	mount_fn *mount;
 	size_t length; /* the length of the mountpoint in bytes */
-	size_t at;     /* the position of the item in the config, disks first */
+	size_t at;     /* the position of the item in the config, where disks come first */
 };
 
-/* Compares two mounts for qsort(). A mountpoint below another one has the longer path, and must
- * come later, or the other mount would hide it. Paths of the same length keep the order of the
- * config. */
+/* Compares two mounts for qsort(). A mountpoint below another mountpoint has the longer path. It
+ * must be mounted later, or the other mount would hide it. Paths of the same length keep the order
+ * of the config. */
 static int compare_wanted(const void *left, const void *right)
 {
 	const struct wanted *a = left, *b = right;

@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 
-/* Mounts config.disks and config.shares. A mountpoint below another one comes after it; otherwise
- * the disks come first, in the order of the config. Missing mountpoints are made. The function
- * waits for devices, so it needs a process of its own. Stops at the first mount that fails; the
- * error names the mountpoint. */
+/* Mounts config.disks and config.shares. A mountpoint below another one is mounted after it.
+ * Otherwise the disks come first, in the order of the config. Makes missing mountpoints. Waits for
+ * devices, so it must run in a separate process. Stops at the first mount that fails. The error
+ * names the disk or the mountpoint. */
 int attach_all(json_t *config, struct error *err);
 
 #endif

@@ -18,7 +18,7 @@
 #include "base/limits.h"
 
 enum {
-	HEADER = 240, /* the bytes before the options, with the cookie */
+	HEADER = 240, /* the number of bytes before the options, including the cookie */
 	OPTION_PAD = 0,
 	OPTION_NETMASK = 1,
 	OPTION_ROUTER = 3,
@@ -54,11 +54,11 @@ size_t dhcp_make(uint8_t out[DHCP_MESSAGE_MAX], enum dhcp_kind kind, uint32_t tr
 	size_t len = HEADER;
 
 	memset(out, 0, DHCP_MESSAGE_MAX);
-	out[0] = 1; /* operation: a request */
-	out[1] = 1; /* kind of hardware: Ethernet */
+	out[0] = 1; /* the operation: 1 is a request */
+	out[1] = 1; /* the kind of hardware: 1 is Ethernet */
 	out[2] = 6;
 	memcpy(out + 4, &transaction, 4);
-	out[10] = 0x80; /* asks for an answer by broadcast: the guest has no address yet */
+	out[10] = 0x80; /* asks for an answer by broadcast, since the guest has no address yet */
 	memcpy(out + 28, mac, 6);
 	memcpy(out + 236, cookie, 4);
 	len += put_option(out + len, OPTION_KIND, &kind_byte, 1);
@@ -68,7 +68,7 @@ size_t dhcp_make(uint8_t out[DHCP_MESSAGE_MAX], enum dhcp_kind kind, uint32_t tr
 	}
 	len += put_option(out + len, OPTION_WANTED, wanted, sizeof(wanted));
 	out[len++] = OPTION_END;
-	return len < 300 ? 300 : len; /* old servers take no shorter message */
+	return len < 300 ? 300 : len; /* old servers do not accept a shorter message */
 }
 
 static void read_address_list(const uint8_t *value, size_t len, struct in_addr *out, size_t max,
@@ -106,7 +106,7 @@ static void read_option(uint8_t option, const uint8_t *value, size_t len, struct
 	}
 }
 
-/* Returns true if the mask is a row of ones followed by zeros, with at least a one. */
+/* Returns true if the mask is at least one 1 bit, followed only by 0 bits. */
 static bool is_mask(struct in_addr mask)
 {
 	uint32_t inverse = ~ntohl(mask.s_addr);
@@ -179,8 +179,8 @@ static int open_exchange(struct exchange *x, const char *interface, struct error
 	return 0;
 }
 
-/* Sends a message. ENETUNREACH and similar errors mean that the link is not up yet, which counts as
- * no answer. */
+/* Sends a message. Errors are ignored, since an error such as ENETUNREACH means that the link is
+ * not up yet. Then no answer comes, and the message is repeated. */
 static void dhcp_say(struct exchange *x, enum dhcp_kind kind, const struct dhcp_answer *offer)
 {
 	const struct sockaddr_in all = {.sin_family = AF_INET,
@@ -192,7 +192,8 @@ static void dhcp_say(struct exchange *x, enum dhcp_kind kind, const struct dhcp_
 	(void)!sendto(x->fd, bytes, len, 0, (const struct sockaddr *)&all, sizeof(all));
 }
 
-/* Waits for an answer until the time `until`. Returns 1 and sets *out if there is one, 0 if not. */
+/* Waits for an answer until the time `until`. Returns 1 and sets *out if an answer has come, else
+ * 0. */
 static int dhcp_hear(struct exchange *x, uint64_t until, struct dhcp_answer *out)
 {
 	uint8_t bytes[DHCP_MESSAGE_MAX];
@@ -208,8 +209,8 @@ static int dhcp_hear(struct exchange *x, uint64_t until, struct dhcp_answer *out
 	return 0;
 }
 
-/* Does one step of the exchange: repeats a message until an answer to it comes, or the deadline is
- * over. */
+/* Does one step of the exchange. Repeats a message until an answer to it has come, or until the
+ * deadline is over. */
 static int dhcp_step(struct exchange *x, enum dhcp_kind kind, const struct dhcp_answer *offer,
 		     struct dhcp_answer *out, struct error *err)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A DHCP client for the boot on a bridge: DISCOVER, OFFER, REQUEST, ACK, a bounded number of times.
- * It asks for the longest lease that the server will give, and does not renew it. A bridged machine
- * that runs longer than its lease needs a client of the image.
+ * A DHCP client for the boot of a machine on a bridge. It sends DISCOVER, waits for OFFER, sends
+ * REQUEST, and waits for ACK, a bounded number of times. It asks for the longest lease that the
+ * server will give, and does not renew the lease. A bridged machine that runs longer than its lease
+ * needs a DHCP client of the image.
  *
- * Pure functions make and read the messages; the network's bytes are hostile.
+ * Pure functions make and read the messages, since bytes from the network are hostile.
  */
 #ifndef GUEST_DHCP_H
 #define GUEST_DHCP_H
@@ -22,18 +23,18 @@ enum dhcp_kind { DHCP_DISCOVER = 1, DHCP_OFFER = 2, DHCP_REQUEST = 3, DHCP_ACK =
 struct dhcp_answer {
 	enum dhcp_kind kind;
 	struct in_addr server;
-	struct network network; /* address, netmask, gateway, dns, mtu */
+	struct network network; /* the address, netmask, gateway, dns and mtu of the offer */
 };
 
-/* Makes the payload of a UDP datagram to port 67, and returns its length. `offer` is the offer that
- * a REQUEST accepts; NULL for a DISCOVER. */
+/* Makes the payload of a UDP datagram to port 67, and returns its length in bytes. For a REQUEST
+ * `offer` is the offer that it accepts. For a DISCOVER `offer` is NULL. */
 size_t dhcp_make(uint8_t out[DHCP_MESSAGE_MAX], enum dhcp_kind kind, uint32_t transaction,
 		 const uint8_t mac[6], const struct dhcp_answer *offer);
-/* Reads an answer. ERR_INVALID: the bytes are no answer, or the answer is for another transaction
- * or card. */
+/* Reads an answer. Fails with ERR_INVALID if the bytes are not an answer, or if the answer is for
+ * another transaction or card. */
 int dhcp_read(const uint8_t *bytes, size_t len, uint32_t transaction, const uint8_t mac[6],
 	      struct dhcp_answer *out, struct error *err);
-/* Asks a server for a lease, within LIMIT_GUEST_DHCP_MS, and stores the values of the lease in
+/* Asks a server for a lease, for at most LIMIT_GUEST_DHCP_MS, and stores the values of the lease in
  * *out. */
 int dhcp_ask(const char *interface, struct network *out, struct error *err);
 

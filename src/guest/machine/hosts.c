@@ -13,12 +13,12 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-/* The end of each line that the agent has written. To resolvers it is a comment. */
+/* The end of each line that the agent has written. Resolvers take it for a comment. */
 #define MARK "# this machine"
 
 struct line {
 	const char *text;
-	size_t len; /* bytes of the line without its newline */
+	size_t len; /* the number of bytes of the line without its newline */
 };
 
 static bool next_line(const char **at, const char *end, struct line *out)
@@ -40,7 +40,8 @@ static bool is_marked(const struct line *line)
 	return line->len >= len && memcmp(line->text + line->len - len, MARK, len) == 0;
 }
 
-/* Returns true if name is one of the words after the line's address. Case does not matter. */
+/* Returns true if `name` is one of the words after the line's address. Upper and lower case are the
+ * same. */
 static bool names(const struct line *line, const char *name)
 {
 	const char *at = line->text, *end = line->text + line->len;
@@ -76,8 +77,8 @@ static bool is_named(const char *text, size_t len, const char *name)
 int hosts_complete(const char *text, size_t len, const char *name, struct buf *out,
 		   struct error *err)
 {
-	/* The lines that are added. A line has all names of its address, and is added if no line of
-	 * the file has the name that stands before it here. */
+	/* Lines that are added to the file. Each is added if no line of the file has the `name`
+	 * beside it here. A line has all names of its address. */
 	static const struct {
 		const char *name, *line;
 	} wanted[] = {
@@ -95,8 +96,8 @@ int hosts_complete(const char *text, size_t len, const char *name, struct buf *o
 		if (!is_marked(&line) && (buf_append(out, line.text, line.len, err) < 0 ||
 					  buf_append(out, "\n", 1, err) < 0))
 			return -1;
-	/* As in Debian, the machine's name gets another address of the loopback network: 127.0.0.1
-	 * is only for localhost. */
+	/* The machine's name gets another address of the loopback network, as in Debian, since
+	 * 127.0.0.1 is only for localhost. */
 	if (*name && strcasecmp(name, "localhost") != 0 && !is_named(text, len, name) &&
 	    buf_printf(out, err, "127.0.1.1\t%s %s\n", name, MARK) < 0)
 		return -1;

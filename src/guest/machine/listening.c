@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks the kernel for its listening sockets alone (sock_diag(7)). Many kernels need the module
+ * Asks the kernel only for its listening sockets (sock_diag(7)). Many kernels need the module
  * tcp_diag for this, which a guest may lack. Without the module this file reads /proc/net/tcp and
- * tcp6. Both tables list the listening sockets first (tcp_get_idx() in net/ipv4/tcp_ipv4.c), so the
- * other lines need not be read. But to find the end of the listening sockets, the kernel goes
- * through its whole table of connections. The search takes 10 ms on a machine with 24 GiB.
+ * tcp6.
+ *
+ * Both tables have the listening sockets first (tcp_get_idx() in net/ipv4/tcp_ipv4.c), so the other
+ * lines need not be read. But when the listening sockets end, the kernel searches its whole table
+ * of connections for the next line. This search takes 10 ms on a machine with 24 GiB.
  */
 #include "guest/machine/listening.h"
 
@@ -22,7 +24,7 @@
 #include "base/cleanup.h"
 #include "base/platform/linux/netlink.h"
 
-#define STATE_LISTEN 10 /* TCP_LISTEN of include/net/tcp_states.h */
+#define STATE_LISTEN 10 /* the value of TCP_LISTEN in include/net/tcp_states.h */
 
 /* --- by sock_diag ---------------------------------------------------------------------------- */
 
@@ -64,8 +66,8 @@ static int ask_kernel(struct port_set *set, struct error *err)
 
 /* --- by /proc -------------------------------------------------------------------------------- */
 
-/* Reads a line "   0: 0100007F:1F90 00000000:0000 0A ...". Returns true and sets *port if the
- * line's socket listens. */
+/* Reads a line of the form " 0: 0100007F:1F90 00000000:0000 0A ...". Returns true and sets *port if
+ * the line's socket listens. */
 static bool is_listener(const char *line, uint16_t *port)
 {
 	const char *slot = strchr(line, ':'), *local = slot ? strchr(slot + 1, ':') : NULL,
@@ -94,8 +96,8 @@ static int add_table(struct port_set *set, const char *path)
 
 int listening_ports(struct port_set *out, struct error *err)
 {
-	/* True if the kernel has no tcp_diag. The kernel is not asked again, since each request
-	 * would make it look for the module. */
+	/* True if the kernel has no tcp_diag. The kernel is then not asked again, since each
+	 * request would make it look for the module. */
 	static bool lacks_diag;
 	struct port_set asked = {0}, read = {0};
 	struct error why = {0};

@@ -2,10 +2,11 @@
 /*
  * The kernel calls a BPF program of this file at its tracepoint for state changes of a TCP socket
  * (inet_sock_set_state(), include/trace/events/sock.h). The program puts a record into a ring if
- * the old or the new state is that of a listening socket. The contents of a record are never read.
+ * the socket listened before or listens after the change. The contents of a record are never
+ * read.
  *
  * The ring (BPF_MAP_TYPE_RINGBUF, kernel/bpf/ringbuf.c) is mapped. Its first page has the position
- * of the reader, which this process writes; its second page has the position of the writer. The
+ * of the reader, which this process writes. Its second page has the position of the writer. The
  * descriptor is readable for poll() while the two positions differ.
  */
 #include <errno.h>
@@ -20,24 +21,25 @@
 #include "base/cleanup.h"
 #include "guest/machine/listening.h"
 
-#define STATE_LISTEN 10 /* TCP_LISTEN of include/net/tcp_states.h */
+#define STATE_LISTEN 10 /* the value of TCP_LISTEN in include/net/tcp_states.h */
 
 struct listening_events {
 	int ring, program, link;
 	size_t page;
-	uint64_t *read; /* the position of the reader; `written` is that of the writer */
+	uint64_t *read; /* the reader's position in the ring; `written` is the writer's position */
 	const uint64_t *written;
 };
 
 /* --- the program ----------------------------------------------------------------------------- */
 
 /* The program's argument (register 1) points to words of 8 bytes: the socket, its old state, its
- * new state. Each instruction is written with its place in the program, which the jumps need. */
+ * new state. Each instruction below is written with its index in the program, since the jumps need
+ * this index. */
 enum { TELL = 4, END = 12, PROGRAM_LENGTH = 14 };
 enum { RESULT, FIRST, SECOND, THIRD, FOURTH, STACK = BPF_REG_10 };
 #define OLD_STATE 8
 #define NEW_STATE 16
-#define RECORD_AT (-8) /* the record's place on the stack */
+#define RECORD_AT (-8) /* the offset of the record on the stack, in bytes */
 #define RECORD_BYTES 8
 
 #define LOAD_WORD(place, to, from, at)                 \
@@ -66,7 +68,8 @@ static const struct bpf_insn steps[PROGRAM_LENGTH] = {
 	JUMP_IF(3, THIRD, BPF_JNE, STATE_LISTEN, END),
 	STORE_ZERO(TELL, RECORD_AT),
 	[5] = {.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = FIRST, .src_reg = BPF_PSEUDO_MAP_FD},
-	[6] = {.code = 0}, /* the upper half of the 64-bit number */
+	/* The second half of instruction 5, whose 64-bit number needs two instructions. */
+	[6] = {.code = 0},
 	SET(7, SECOND, STACK),
 	ADD_NUMBER(8, SECOND, RECORD_AT),
 	SET_NUMBER(9, THIRD, RECORD_BYTES),
@@ -89,9 +92,9 @@ static int bpf(int command, union bpf_attr *attr)
 	return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
 }
 
-/* Opens the events. Returns -1 with errno on failure; *step then names the failed step. The kernel
- * checks all bytes of an attribute, so all of them are zeroed before each step: {0} would clear
- * only one member. */
+/* Opens the events. On failure returns -1 with errno, and *step names the step that failed. The
+ * kernel checks all bytes of an attribute, so memset() clears all of them before each step. An
+ * initializer {0} would clear only one member of the union. */
 static int open_events(struct listening_events *e, const char **step)
 {
 	struct bpf_insn program[PROGRAM_LENGTH];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions with which the agent changes and asks the real machine, unlike those of tests. */
+/* The functions by which the agent changes the real machine and gets facts about it. Tests have
+ * other functions. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,8 @@
 #include "guest/roles.h"
 #include "guest/trace/tracer.h"
 
-/* The largest error of the clock, in ns, that is left as it is. Smaller corrections harm programs
- * that measure time more than they help. */
+/* The largest error of the clock, in ns, that is not corrected. A small correction would harm
+ * programs that measure time more than it helps. */
 #define DRIFT_NS ((int64_t)(100 * NS_PER_MS))
 
 static int set_hostname(const char *name, struct error *err)
@@ -29,8 +30,7 @@ static int set_hostname(const char *name, struct error *err)
 
 	if (sethostname(name, strlen(name)) < 0)
 		return error_errno(err, errno, "cannot set the host name");
-	/* A disk that cannot be written to is no reason to end the boot, so a failure is only
-	 * reported. */
+	/* A disk that cannot be written must not end the boot, so this failure is only reported. */
 	if (hosts_keep(HOSTS_FILE, name, &why) < 0)
 		console_line("the name %s could not be written to %s: %s", name, HOSTS_FILE,
 			     why.msg);

@@ -96,8 +96,8 @@ size_t network_resolv_conf(const struct network *network, char *out, size_t size
 		inet_ntop(AF_INET, &network->dns[i], text, sizeof(text));
 		len += (size_t)snprintf(out + len, size - len, "nameserver %s\n", text);
 	}
-	/* Allows answers of more than 512 bytes: with this option glibc asks for up to 1,200. Other
-	 * resolvers ignore the option. */
+	/* Allows answers of more than 512 bytes. With this option glibc asks for up to 1,200 bytes.
+	 * Other resolvers ignore the option. */
 	if (network->ndns && len < size)
 		snprintf(out + len, size - len, "options edns0\n");
 	return strlen(out);
@@ -105,7 +105,8 @@ size_t network_resolv_conf(const struct network *network, char *out, size_t size
 
 /* --- the card -------------------------------------------------------------------------------- */
 
-/* Finds the first interface that has a device, unlike the loopback. Writes its name. */
+/* Finds the first interface that has a device, and writes its name to `name`. The loopback
+ * interface has no device. */
 static int find_card(char name[IFNAMSIZ], struct error *err)
 {
 	autodir DIR *dir = opendir("/sys/class/net");
@@ -146,9 +147,9 @@ static int up(int fd, const char *name, struct error *err)
 	return card_request(fd, SIOCSIFFLAGS, &r, name, err);
 }
 
-/* Returns true if the kernel has configured the card before, because of "ip=dhcp" on its command
- * line. Then only the domain and the name servers are left to do, which the kernel does not use;
- * *out gets them. */
+/* Returns true if the kernel has already configured the card, because of "ip=dhcp" on its command
+ * line. The kernel does not use the domain and the name servers, so only these are left to set.
+ * They are put into *out. */
 static bool is_kernels(int fd, const char *name, struct network *out)
 {
 	autobuf struct buf text = BUF_INIT(PNP_BYTES);
@@ -163,9 +164,9 @@ static bool is_kernels(int fd, const char *name, struct network *out)
 /* --- resolv.conf ----------------------------------------------------------------------------- */
 
 /*
- * Mounts a resolv.conf over that of the image, whose contents do not change. A link that leads
- * nowhere is replaced by an empty file: images made for systemd-resolved have such a link. If the
- * mount fails, the console gets a message, and the boot goes on.
+ * Mounts a resolv.conf over that of the image, so that the image's file is not changed. First
+ * replaces a link that leads nowhere with an empty file: images made for systemd-resolved have such
+ * a link. If the mount fails, prints a message on the console, and the boot goes on.
  */
 static int put_resolv_conf(const struct network *n, struct error *err)
 {
@@ -227,7 +228,7 @@ static int set_by_dhcp(int fd, const char *name, struct error *err)
 	if (up(fd, name, err) < 0)
 		return -1;
 	if (dhcp_ask(name, &n, &why) < 0) {
-		/* The boot goes on without an address: the link belongs to the host, and a program
+		/* Without an address the boot goes on: the link belongs to the host, and a program
 		 * that needs an address can ask again. */
 		console_line("no address by DHCP: %s", why.msg);
 		return 0;
@@ -235,8 +236,8 @@ static int set_by_dhcp(int fd, const char *name, struct error *err)
 	return set_all(fd, name, &n, err);
 }
 
-/* Finds the card, and waits until there is one: a card that was just plugged in may take a
- * moment. */
+/* Finds the card, and waits for it if it is missing. A card that was just plugged in may take a
+ * moment to appear. */
 static int await_card(char name[IFNAMSIZ], struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);

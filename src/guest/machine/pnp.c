@@ -10,8 +10,9 @@
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" \
 	"-._"
 
-/* Copies the value of a line that begins with the word. The word ends with a blank. Returns the
- * value's length, or 0 if the line begins differently or its value is too long. */
+/* Copies the value of a line to `out`, if the line begins with `word`, which ends with a blank.
+ * Returns the value's length. Returns 0 if the line begins differently, or if its value is too
+ * long. */
 static size_t pnp_value(const char *line, size_t len, const char *word, char *out, size_t size)
 {
 	size_t front = strlen(word);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the answer that the kernel got when it configured the card by itself ("ip=dhcp" on its
- * command line). /proc/net/pnp has it, as the kernel's Documentation/admin-guide/nfs/nfsroot.rst
- * describes:
+ * Reads the answer of a DHCP server to the kernel. The kernel asks for it if "ip=dhcp" is on its
+ * command line, and configures the card by itself. The answer is in the file /proc/net/pnp, which
+ * Documentation/admin-guide/nfs/nfsroot.rst of the kernel describes:
  *
- * #PROTO: DHCP            or "#MANUAL" if the kernel has asked no server domain <domain-name>
- * nameserver <ip-of-server> bootserver <ip-of-server>
+ *   #PROTO: DHCP                 or "#MANUAL" if the kernel has asked no server
+ *   domain <domain-name>
+ *   nameserver <ip-of-server>
+ *   bootserver <ip-of-server>
  *
- * The words come from a DHCP server and are hostile: a domain that is no name of DNS is left out.
+ * The words come from a DHCP server and are hostile. So a domain that is not a valid name of DNS is
+ * left out.
  */
 #ifndef GUEST_PNP_H
 #define GUEST_PNP_H
@@ -19,8 +22,8 @@
 #define PNP_PATH "/proc/net/pnp"
 #define PNP_BYTES 4096
 
-/* Fills in dns and domain. Returns false, and changes nothing, if the kernel has asked no
- * server. */
+/* Sets the members dns and domain of *out. If the kernel has asked no server, returns false and
+ * changes nothing. */
 bool pnp_read(const char *text, struct network *out);
 
 #endif

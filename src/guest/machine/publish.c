@@ -41,16 +41,16 @@ static int listen_on_port(uint16_t port, struct error *err)
 				   .svm_port = PUBLISH_PORT_FIRST + port};
 	autoclose int fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	/* vsock resets a connection that finds no place in the backlog. Unlike with TCP, the
-	 * connection is not tried again. So the backlog is as long as possible. */
+	/* Vsock resets a connection that finds no room in the backlog. The kernel does not try the
+	 * connection again, as it would with TCP. So the backlog is as long as possible. */
 	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
 	    listen(fd, SOMAXCONN) < 0)
 		return error_errno(err, errno, "cannot listen on vsock port %u", addr.svm_port);
 	return steal_fd(&fd);
 }
 
-/* Gives the listening sockets the descriptors from PUBLISH_FD_FIRST on. Returns the descriptor of
- * the program, or -1. All other descriptors close at exec. */
+/* Gives the listening sockets the descriptors from PUBLISH_FD_FIRST on. Returns a descriptor of the
+ * program, or -1. All other descriptors close at exec. */
 static int place_sockets(const struct publish *p)
 {
 	int above = PUBLISH_FD_FIRST + (int)p->count;
@@ -103,8 +103,8 @@ static int start_publisher(struct publish *p, struct error *err)
 	return loop_add_proc(p->loop, &p->proc, on_publisher_ended, p, err) ? 0 : -1;
 }
 
-/* Starts the publisher's process again when it has ended, a limited number of times. If SIGTERM has
- * ended the process, the machine is ending, and must not be delayed. */
+/* Starts the publisher's process again after it has ended, a limited number of times. If SIGTERM
+ * has ended the process, the machine is ending, and a new process would only delay that. */
 static void on_publisher_ended(struct loop *loop, int code, void *data)
 {
 	struct publish *p = data;
@@ -126,8 +126,8 @@ static bool port_is_listed(const struct publish *p, uint16_t port)
 	return false;
 }
 
-/* Listens on the port of the item. A guest port may be published at several ports of the host, so a
- * port that is listed already is no error. */
+/* Listens on the guest port of the item. Several ports of the host may lead to one guest port, so a
+ * guest port that is listed already is not an error. */
 static int add_port(struct publish *p, json_t *item, struct error *err)
 {
 	struct error why = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Publishes ports if the connection to the host is a mux. */
+/* Publishes ports through a mux. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,11 +16,12 @@
 struct carried_port {
 	struct mux_listener listener;
 	struct reach_port target;
-	unsigned count;	     /* number of connections that are served */
-	struct list waiting; /* connections that wait until another one ends */
+	unsigned count;	     /* the number of connections that are being served */
+	struct list waiting; /* connections that wait until another connection ends */
 };
 
-/* A connection from the host to a published port, until the guest's program has been reached. */
+/* A connection from the host to a published port. It exists until the guest's program has been
+ * reached. */
 struct arrival {
 	struct list_link link;
 	struct carried_port *port;

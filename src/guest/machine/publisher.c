@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The process between vsock and the guest's published TCP ports. The process is separate from the
- * agent, so that a flood of connections costs the agent nothing. The bytes that are moved are not
- * interpreted.
+ * agent, so that a flood of connections does not slow down the agent. The process moves bytes and
+ * does not interpret them.
  */
 #include <sys/socket.h> /* must come before vm_sockets.h, which needs this header */
 
@@ -19,11 +19,11 @@
 #include "guest/machine/reach.h"
 #include "guest/roles.h"
 
-/* The most open files of the process: two for each connection, and some more. */
+/* The most open files of the process: two for each connection, and some for other uses. */
 #define FILES 65536u
 
-/* Returns true if the peer is the host. A program in the guest could connect through a loopback of
- * vsock, and is refused. */
+/* Returns true if the peer is the host. A program in the guest could connect through a vsock
+ * loopback, and must be refused. */
 static bool is_host(const struct sockaddr_storage *peer)
 {
 	const struct sockaddr_vm *vm = (const struct sockaddr_vm *)peer;
@@ -71,7 +71,7 @@ int role_publish(int argc, char **argv)
 		status = serve_port(&ports[i], PUBLISH_FD_FIRST + i - 1, &err);
 	}
 	if (status == 0)
-		(void)loop_run(loop, &err); /* returns only if the loop cannot go on */
+		(void)loop_run(loop, &err); /* returns only if the loop has failed */
 	console_line("published ports: %s", err.msg);
 	return 125;
 }

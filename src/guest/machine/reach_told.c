@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "guest/machine/reach.h"
 
-/* An attempt to reach a port that the host names. The port's number is read first. */
+/* An attempt to reach a port whose number the host sends first. */
 struct told {
 	struct reach_port port;
 	uint8_t bytes[sizeof(in_port_t)];
@@ -26,8 +26,8 @@ static void stop_reading(struct told *t)
 	loop_remove(steal_ptr(&t->timer));
 }
 
-/* Frees the attempt, and gives its result to its owner. Also called directly when the port has been
- * reached. */
+/* Frees the attempt, and gives its result to the caller of reach_told(). This is also the function
+ * that reach_port() calls with its result. */
 static void settle_told(void *told, int fd, const struct error *why)
 {
 	struct told *t = told;

@@ -21,8 +21,9 @@
 #include "guest/console.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
-#define BOOT_ID_FILE "/run/microagent-boot-id" /* lies in memory */
-/* Lengths of the files in bytes, with the newline. */
+/* The file with the new boot id, which lies in memory. */
+#define BOOT_ID_FILE "/run/microagent-boot-id"
+/* The lengths of a boot id and of a machine id in bytes, including the newline. */
 #define BOOT_ID_BYTES 37
 #define MACHINE_ID_BYTES 33
 #define SSH_DIRECTORY "etc/ssh"
@@ -32,8 +33,9 @@
 
 /* --- the kernel ------------------------------------------------------------------------------ */
 
-/* Mixes new random numbers into the kernel's pool, and makes the kernel draw a new key from it at
- * once. Until then the kernel uses its old key, which the siblings of this machine also have. */
+/* Mixes new random numbers into the kernel's pool, and makes the kernel derive a new key from the
+ * pool at once. Until then the kernel uses its old key, which all machines restored from the same
+ * template have. */
 static int reseed_kernel(const uint8_t bytes[RENEW_ENTROPY], struct error *err)
 {
 	struct {
@@ -48,7 +50,8 @@ static int reseed_kernel(const uint8_t bytes[RENEW_ENTROPY], struct error *err)
 	return 0;
 }
 
-/* Mounts a file in memory over the boot id, since the kernel's boot id cannot be changed. */
+/* Mounts a file that lies in memory over the kernel's file with the boot id, since the kernel's
+ * boot id cannot be changed. */
 static int cover_boot_id(const char *line, struct error *err)
 {
 	autoclose int fd =
@@ -60,8 +63,8 @@ static int cover_boot_id(const char *line, struct error *err)
 	return 0;
 }
 
-/* Opens the file that covers the boot id, for writing. Fails if the boot id is not covered, since
- * the kernel's own file cannot be opened for writing. */
+/* Opens the file that covers the boot id, for writing. If no file covers the boot id, this fails,
+ * since the kernel's own file cannot be opened for writing. */
 static int open_covered_boot_id(void)
 {
 	return open(BOOT_ID, O_WRONLY | O_CLOEXEC);
@@ -87,9 +90,9 @@ static bool is_not_there(int errnum)
 	return errnum == ENOENT || errnum == ENOTDIR;
 }
 
-/* Writes the id into the existing file, which also works on a full disk. Does nothing if path is a
- * symbolic link: the file to which the link leads is renewed under its own name. Does nothing if
- * the file is empty, since it has no id yet. */
+/* Writes the id into the existing file, which works even if the disk is full. Does nothing if
+ * `path` is a symbolic link, since the target of the link is renewed under its own name. Does
+ * nothing if the file is empty, since it has no id yet. */
 static int write_machine_id(int root, const char *path, const char *id, struct error *err)
 {
 	char line[MACHINE_ID_BYTES + 1];
@@ -117,7 +120,7 @@ static int drop_file(int directory, const char *path, struct error *err)
 	return 0;
 }
 
-/* Removes the seeds: files that a later boot would mix into its random numbers. */
+/* Removes the seed files. A later boot would mix their contents into its random numbers. */
 int renew_drop_seeds(int root, struct error *err)
 {
 	static const char *const seeds[] = {
@@ -185,7 +188,7 @@ int renew_drop_host_keys(int root, bool *any, struct error *err)
 	return 0;
 }
 
-/* Sends SIGHUP to a running sshd, which then reads its keys again. */
+/* Sends SIGHUP to a running sshd, so that it reads its host keys again. */
 static void tell_sshd(void)
 {
 	char text[32] = "", path[64], name[8] = "";
@@ -215,8 +218,8 @@ int renew_host_keys(struct error *err)
 		return error_errno(err, errno, "/");
 	if (renew_drop_host_keys(root, &any, err) < 0)
 		return -1;
-	/* A failure is only reported: also without a host key the machine is useful, and different
-	 * from its siblings. */
+	/* A failure is only reported. Even without a host key the machine is useful, and different
+	 * from others of the same template. */
 	if (any && proc_run(argv, &said, limit_deadline(LIMIT_GUEST_SSH_KEY_MS), &why) < 0)
 		console_line("no host key for ssh: %s", why.msg);
 	else if (any)
@@ -246,7 +249,8 @@ int renew_prepare(struct error *err)
 
 	if (root < 0)
 		return error_errno(err, errno, "/");
-	/* Covers the boot id with a file of the same contents, unless it is covered already. */
+	/* Covers the boot id with a file that has the same contents. Does nothing if the boot id is
+	 * covered already. */
 	autoclose int covered = open_covered_boot_id();
 	if (covered < 0) {
 		if (process_boot_id(id, err) < 0)
