@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "guest/trace/kaudit_text.h"
 
-/* The most bytes of a value: the kernel's records are shorter than 9 KiB. */
+/* The most bytes of one value. It is enough, since the kernel's records are shorter than 9 KiB. */
 #define VALUE_MAX 9216
 
 /* --- pieces ---------------------------------------------------------------------------------- */
@@ -31,7 +31,8 @@ static void put_event_path(struct buf *out, struct kaudit_span value, bool *trun
 
 static void read_number(struct kaudit_span value, int base, uint64_t *out)
 {
-	(void)kaudit_unsigned(value, base, out); /* *out is unchanged if the value is no number */
+	/* Out is unchanged if the value is not a number. */
+	(void)kaudit_unsigned(value, base, out);
 }
 
 /* --- SYSCALL --------------------------------------------------------------------------------- */
@@ -86,8 +87,8 @@ static bool take_syscall(struct kaudit_event *event, struct kaudit_span fields)
 
 /* --- EXECVE ---------------------------------------------------------------------------------- */
 
-/* Reads a key such as "a12" (word 12) or "a12[3]" (piece 3 of word 12). Returns false for other
- * keys ("argc", "a12_len"). */
+/* Reads a key such as "a12" (word 12) or "a12[3]" (piece 3 of word 12). Returns false for any other
+ * key, such as "argc" or "a12_len". */
 static bool word_of(struct kaudit_span key, uint64_t *word, uint64_t *piece)
 {
 	struct kaudit_span number = {key.at + 1, key.len - 1};
@@ -110,7 +111,7 @@ static bool word_of(struct kaudit_span key, uint64_t *word, uint64_t *piece)
 	return kaudit_unsigned(number, 10, word);
 }
 
-/* Returns at least the number of bytes that the byte takes in a JSON string. */
+/* Returns the number of bytes that `byte` may take in a JSON string, or more. */
 static size_t cost_of(uint8_t byte)
 {
 	if (byte < 0x20)
@@ -120,8 +121,8 @@ static size_t cost_of(uint8_t byte)
 	return byte == '"' || byte == '\\' ? 2 : 1;
 }
 
-/* Returns true if the piece continues the words that were kept. Returns false if records are
- * missing between them, or if no more words are kept. */
+/* Returns true if this piece of argv comes directly after the words that were kept. Returns false
+ * if records between them are missing, or if no more words may be kept. */
 static bool follows(const struct kaudit_event *event, uint64_t word, uint64_t piece)
 {
 	if (piece > 0)
@@ -141,7 +142,7 @@ static void put_word(struct kaudit_event *event, uint64_t word, uint64_t piece,
 		return;
 	}
 	if (piece == 0) {
-		event->argv_cost += 3; /* two quotes and a comma */
+		event->argv_cost += 3; /* each word costs two quotes and a comma */
 		if (event->argv_cost > KAUDIT_ARGV_BYTES ||
 		    (event->words > 0 && buf_append(&event->argv, "", 1, NULL) < 0)) {
 			event->truncated = true;
@@ -179,7 +180,7 @@ static void take_cwd(struct kaudit_event *event, struct kaudit_span fields)
 			put_event_path(&event->cwd, value, &event->truncated);
 }
 
-/* Reads a device such as "fe:01". */
+/* Reads a device number of the form "fe:01". */
 static void put_device(struct kaudit_event *event, struct kaudit_span value)
 {
 	const char *colon = memchr(value.at, ':', value.len);
@@ -248,8 +249,8 @@ static void take_sockaddr(struct kaudit_event *event, struct kaudit_span fields)
 
 /* --- those that never come ------------------------------------------------------------------- */
 
-/* Notes that the event of this number has come. Must be called once for each event; the order does
- * not matter. */
+/* Notes that the event with this number has come. Must be called once for each event. The order of
+ * the calls does not matter. */
 static void saw_serial(struct kaudit_serials *serials, uint64_t serial)
 {
 	if (!serials->begun) {
@@ -272,10 +273,10 @@ static bool has_open_directory(const struct kaudit_event *event)
 	return event->openat && (int32_t)(uint32_t)event->dirfd != AT_FDCWD;
 }
 
-/* Completes the path of a file that a directory has refused to make. For such a file the kernel
- * names only the directory, so the path gets a slash at its end. If the file's name has no slash,
- * the kernel names the working directory, even if the name is relative to an open directory. The
- * path of that open directory is not known, so the path becomes "./". */
+/* Completes the path of a file that could not be made in a directory. For such a file the kernel
+ * names only the directory, so the path gets a slash at its end. If the name of the file has no
+ * slash, the kernel names the working directory, even if the name is relative to an open directory.
+ * The path of that open directory is not known, so the path becomes "./". */
 static void name_refusing_directory(struct kaudit_event *event)
 {
 	struct buf *path = &event->path;
@@ -289,8 +290,8 @@ static void name_refusing_directory(struct kaudit_event *event)
 	}
 }
 
-/* Puts the working directory before a path that is relative to it. A path that is relative to an
- * open directory (openat) stays as it is. */
+/* Puts the working directory before a path that is relative to the working directory. A path that
+ * is relative to an open directory (openat) is not changed. */
 static void resolve(struct kaudit_event *event)
 {
 	bool relative = event->path.len == 0 || buf_bytes(&event->path)[0] != '/';
@@ -348,8 +349,8 @@ static struct kaudit_event *find_event(struct kaudit_events *events, uint64_t se
 	return NULL;
 }
 
-/* Returns a free place for an event. If there is none, hands on the oldest event, and returns its
- * place. */
+/* Returns a free entry for an event. If there is none, hands on the oldest event, and returns its
+ * entry. */
 static struct kaudit_event *place_for_event(struct kaudit_events *events)
 {
 	struct kaudit_event *oldest = &events->open[0];
@@ -399,8 +400,8 @@ void kaudit_events_take(struct kaudit_events *events, unsigned type, const char 
 			parts[i].take(event, fields);
 }
 
-/* Counts the events up to the mark that have not come as lost, and moves the mark to the highest
- * number. */
+/* Counts the events up to the mark that have not come, and adds them to the lost ones. Then moves
+ * the mark to the highest number. */
 void kaudit_events_settle(struct kaudit_events *events)
 {
 	struct kaudit_serials *serials = &events->serials;

@@ -19,21 +19,22 @@
 #include "base/fd.h"
 #include "guest/trace/kaudit_event.h"
 
-/* The most records that wait in the kernel. Each takes about a KiB of the kernel's memory. */
+/* The most records that may wait in the kernel. Each record takes about a KiB of the kernel's
+ * memory. */
 #define BACKLOG 2048
-/* The most records that the kernel hands over in a second. An event has about five records. */
+/* The most records that the kernel hands over in one second. An event has about five records. */
 #define RECORDS_PER_SECOND 20000
 #define RECEIVE_BYTES (1 << 20)
 #define ENABLED_AND_LOCKED 2
 #define MESSAGE_MAX 16384
-/* The most records that one call fetches. Parts of the buffers that were never filled take no
+/* The most records that one call fetches. A part of the buffers that was never filled takes no
  * memory. */
 #define FETCHED 32
 
 /* --- rules ----------------------------------------------------------------------------------- */
 
 struct rule {
-	const char *key; /* NULL: the rule has no key */
+	const char *key; /* the text that marks the rule's events; NULL: the rule has no key */
 	struct audit_rule_data data;
 };
 
@@ -63,17 +64,19 @@ static void set_key(struct rule *rule, const char *key)
 	rule->key = key;
 }
 
-/* The system calls of one kind in one ABI, and at most one further condition for them. */
+/* System calls of one kind in one ABI that are recorded, with at most one further condition. */
 struct trace {
 	const char *key;
 	uint32_t arch;
 	unsigned calls[2];
 	size_t count;
-	uint32_t field, value; /* the further condition; field 0: none */
+	/* The further condition: the field, and the value that it must have; field 0: there is no
+	 * condition. */
+	uint32_t field, value;
 };
 
-/* The numbers of the 32-bit calls are written out, since the headers of the 64-bit calls lack
- * them. */
+/* The numbers of 32-bit calls are written as digits, since the headers for 64-bit programs do not
+ * define them. */
 static const struct trace traces[] = {
 #if defined(__x86_64__)
 #define NATIVE AUDIT_ARCH_X86_64
@@ -86,7 +89,7 @@ static const struct trace traces[] = {
 	{KAUDIT_KEY_OPENAT2, AUDIT_ARCH_I386, {437}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
 	{KAUDIT_KEY_CONNECT, AUDIT_ARCH_I386, {362}, 1, AUDIT_SADDR_FAM, AF_INET},
 	{KAUDIT_KEY_CONNECT, AUDIT_ARCH_I386, {362}, 1, AUDIT_SADDR_FAM, AF_INET6},
-#else /* the only other architecture for which the project is built */
+#else /* arm64, the only other architecture for which the project is built */
 #define NATIVE AUDIT_ARCH_AARCH64
 	{KAUDIT_KEY_EXEC, AUDIT_ARCH_ARM, {11, 387}, 2, AUDIT_SUCCESS, 1},
 	{KAUDIT_KEY_OPEN, AUDIT_ARCH_ARM, {5}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
@@ -103,7 +106,7 @@ static const struct trace traces[] = {
 	{KAUDIT_KEY_CONNECT, NATIVE, {SYS_connect}, 1, AUDIT_SADDR_FAM, AF_INET6},
 };
 
-/* Calls that also connect if the argument `flags` has MSG_FASTOPEN. */
+/* Calls that send data and also connect if their argument `flags` has MSG_FASTOPEN. */
 static const struct {
 	unsigned call;
 	uint32_t flags;
@@ -127,8 +130,8 @@ static int post(struct kaudit_link *link, unsigned type, unsigned flags, const v
 	return sendmsg(link->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-/* Sends a request and reads its answer, which the kernel has sent before sendmsg() returns. Drops
- * the records that come before the answer. */
+/* Sends a request and reads the answer. The kernel has already sent the answer when sendmsg()
+ * returns. Records that come before the answer are dropped. */
 static int kaudit_request(struct kaudit_link *link, const char *what, unsigned type,
 			  const void *body, size_t len, struct error *err)
 {
@@ -157,7 +160,7 @@ static int kaudit_set_status(struct kaudit_link *link, const char *what, struct 
 	return kaudit_request(link, what, AUDIT_SET, &status, sizeof(status), err);
 }
 
-/* Adds a rule to the kernel's rules. In the request the key's text follows the rule. */
+/* Adds a rule to the kernel's rules. In the request the text of the key comes after the rule. */
 static int put_rule(struct kaudit_link *link, const struct rule *rule, const char *what,
 		    struct error *err)
 {
@@ -173,8 +176,8 @@ static int put_rule(struct kaudit_link *link, const struct rule *rule, const cha
 
 static int put_rules(struct kaudit_link *link, struct error *err)
 {
-	/* The types of records that this file does not use. The rules keep the kernel from making
-	 * them, since they would only cost time. */
+	/* The types of records that this program does not use. Rules stop the kernel from making
+	 * such records, which would only take time. */
 	static const struct {
 		uint32_t first, last;
 	} unread[] = {{0, AUDIT_SYSCALL - 1},
@@ -212,8 +215,8 @@ static int put_rules(struct kaudit_link *link, struct error *err)
 	return 0;
 }
 
-/* Begins the audit. The audit must never delay a process, so the kernel drops records silently if
- * the backlog is full. */
+/* Begins the audit. The audit must never delay a process. So the kernel is told to drop records
+ * silently when the backlog is full. */
 static int kaudit_begin(struct kaudit_link *link, struct error *err)
 {
 	const struct audit_status limits = {.mask = AUDIT_STATUS_FAILURE | AUDIT_STATUS_RATE_LIMIT |
@@ -246,10 +249,11 @@ static bool is_kauditd(int proc, const char *pid)
 	       memcmp(text, name, sizeof(name) - 1) == 0;
 }
 
-/* Lets kauditd, the kernel's thread that hands over records, gather them. Normally the thread wakes
- * up for each record, and interrupts the process that has caused the record. As a batch task the
- * thread waits for its turn, and then hands over all records that have come meanwhile. Must be
- * called before any program of the guest runs. If it fails, each open only costs more. */
+/* Changes the policy of kauditd, the kernel's thread that hands over records. Normally the thread
+ * wakes up for each record, and interrupts the process that has caused the record. As a batch task
+ * the thread waits for its turn, and then hands over all records that have come until then. Must be
+ * called before any program of the guest runs. If the change fails, each open of a file takes more
+ * time. */
 static void let_records_gather(void)
 {
 	const struct sched_param none = {0};
@@ -294,10 +298,11 @@ void kaudit_link_close(struct kaudit_link *link)
 
 void kaudit_link_ask(struct kaudit_link *link)
 {
-	(void)post(link, AUDIT_GET, 0, NULL, 0); /* the next call asks again */
+	/* A failure is ignored, since the next call asks again. */
+	(void)post(link, AUDIT_GET, 0, NULL, 0);
 }
 
-/* The buffers of fetch(), which are static, since a process has only one link (tracer.c). */
+/* The buffers of fetch(). They are static, since a process has only one link (tracer.c). */
 static char messages[FETCHED][MESSAGE_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
 static struct mmsghdr fetched[FETCHED];
 static struct sockaddr_nl senders[FETCHED];
@@ -323,7 +328,7 @@ static bool fetch(struct kaudit_link *link)
 	return n > 0;
 }
 
-/* Takes the next message; returns false if there is none now. The length in the message's own
+/* Takes the next message. Returns false if there is no message now. The length in a message's own
  * header is not always right, so *len comes from the length of the datagram. */
 static bool kaudit_receive(struct kaudit_link *link, unsigned *type, const char **text, size_t *len)
 {
@@ -338,8 +343,8 @@ static bool kaudit_receive(struct kaudit_link *link, unsigned *type, const char 
 	*type = NLMSG_NOOP;
 	*text = "";
 	*len = 0;
-	/* A message that is not from the kernel becomes NLMSG_NOOP, since messages from the kernel
-	 * may follow. */
+	/* A message that is not from the kernel is returned as NLMSG_NOOP, since messages from the
+	 * kernel may come after it. */
 	if (senders[i].nl_pid != 0 || fetched[i].msg_len < NLMSG_HDRLEN)
 		return true;
 	memcpy(&head, message, sizeof(head));

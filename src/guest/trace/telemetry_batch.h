@@ -2,8 +2,8 @@
 /*
  * Makes messages for the control stream from events:
  * {"type":"telemetry","format":1,"records":[...],"lost"?:N}. The number of records in a second is
- * limited. Further records are counted in `lost`, together with records that were dropped before
- * they came here. The functions are pure except that they read the clock.
+ * limited. Records above the limit are only counted, in `lost`. `lost` also counts records that
+ * were dropped before they came here. The functions are pure, except that they read the clock.
  */
 #ifndef GUEST_TELEMETRY_BATCH_H
 #define GUEST_TELEMETRY_BATCH_H
@@ -15,22 +15,23 @@
 #include "guest/trace/kaudit_event.h"
 #include "guest/trace/written_files.h"
 
-/* The most records, and the most bytes, that the host takes in one message. */
+/* The most records, and the most bytes, that the host accepts in one message. */
 #define TELEMETRY_BATCH_RECORDS 128
 #define TELEMETRY_MESSAGE_BYTES 61440
 
 struct telemetry_batch {
-	struct buf records; /* with commas between the records */
+	struct buf records; /* the records as JSON text, with commas between them */
 	size_t count;
-	uint64_t lost; /* the number of records that were lost before the records of this batch */
+	uint64_t lost; /* the number of records that were lost before those of this batch */
 	uint64_t second_ns;
 	uint64_t in_second;
 };
 
-/* Returns whether the event must be reported. Devices and pipes are not: every shell script opens
- * them for writing. */
+/* Returns true if the event must be reported. Opens of devices and pipes are not reported, since
+ * every shell script opens them for writing. */
 bool telemetry_is_of_interest(const struct kaudit_event *event);
-/* Functions that return a record as JSON, which the caller frees; NULL if there is no memory. */
+/* Functions that return a record as JSON text, which the caller frees. They return NULL if there is
+ * no memory. */
 char *telemetry_record(const struct kaudit_event *event);
 char *telemetry_written_record(const struct written_file *file);
 
@@ -38,12 +39,13 @@ char *telemetry_written_record(const struct written_file *file);
  * takes over `record`. */
 bool telemetry_batch_has_room(const struct telemetry_batch *batch, const char *record);
 void telemetry_batch_add(struct telemetry_batch *batch, char *record);
-/* Returns the message and empties the batch; NULL if there is nothing to tell. */
+/* Returns the message and empties the batch. Returns NULL if the batch has no record and no lost
+ * record, or if there is no memory. */
 char *telemetry_batch_message(struct telemetry_batch *batch);
 void telemetry_batch_free(struct telemetry_batch *batch);
 
-/* Returns the message {"type":"telemetry-status",...}, which says what is traced. `detail` says why
- * not everything is traced, or "". */
+/* Returns the message {"type":"telemetry-status",...}, which says what is traced. `detail` is the
+ * reason why something is not traced, or "". */
 char *telemetry_status(bool syscalls, bool writes, const char *detail);
 
 #endif

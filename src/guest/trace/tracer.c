@@ -19,15 +19,15 @@
 #include "guest/trace/telemetry_batch.h"
 #include "guest/trace/written_files.h"
 
-/* The longest time from an event until it is sent to the agent. */
+/* The longest time from an event until the tracer sends it to the agent. */
 #define TELL_NS (100 * NS_PER_MS)
-/* The longest time that records stay in the kernel, until all of them are fetched at once. If the
- * tracer woke up for each record, this would cost the process that has caused the record more than
- * the kernel's own work on it. The kernel has room for ten times the records of this time. If a
- * file is written repeatedly, the kernel makes one event of several closings. */
+/* The longest time that records stay in the kernel before all of them are fetched at once. If the
+ * tracer woke up for each record, the process that has caused the record would lose more time than
+ * by the kernel's own work. The kernel has room for ten times the records of FETCH_NS. Also, if a
+ * file is written and closed again and again, the kernel makes one event of several closings. */
 #define FETCH_NS (20 * NS_PER_MS)
-/* How often the kernel is asked how many records it has dropped: while events come, and once more
- * after the last event. */
+/* The time after which the tracer asks the kernel again how many records it has dropped. The tracer
+ * asks while events come, and once more after the last event. */
 #define ASK_NS NS_PER_S
 
 struct tracer {
@@ -39,18 +39,18 @@ struct tracer {
 	struct telemetry_batch batch;
 	struct loop_watch *link_watch, *files_watch;
 	struct loop_watch *fetch, *tell, *ask;
-	char *status; /* the telemetry-status message, as it was sent */
+	char *status; /* the telemetry-status message that was sent */
 	bool quiet;   /* no record has come since the kernel was last asked */
 	bool over;
 };
 
-/* The only tracer of this process, which is static, since its table of files is large. */
+/* The only tracer of this process. It is static, since its table of files is large. */
 static struct tracer tracer = {.link = {.fd = -1}, .files = {.fd = -1, .mounts = -1}};
 
 /* --- out ------------------------------------------------------------------------------------- */
 
-/* Sends the batch, and does not wait. If the agent is too slow, the batch's records are lost, and
- * are counted. */
+/* Sends the batch without waiting. If the agent is too slow to take it, the records of the batch
+ * are lost, and are counted. */
 static void send_batch(struct tracer *t)
 {
 	uint64_t lost = t->batch.lost, count = t->batch.count;
@@ -111,8 +111,8 @@ static void read_kernel_link(struct tracer *t)
 	gather_lost(t);
 }
 
-/* Reads the kernel's records again, and sends all records and closed files. Closed files wait for
- * this, since the records of a file's opening may come after its closing. */
+/* Reads the kernel's records again, and sends all records and closed files. Closed files are sent
+ * only here, since the records of a file's opening may come after the event of its closing. */
 static void on_tell(struct loop *loop, void *data)
 {
 	struct tracer *t = data;
@@ -179,8 +179,8 @@ static void on_fetch(struct loop *loop, void *data)
 	listen_again(t);
 }
 
-/* Called when the kernel has records or closed files. Waits for FETCH_NS, and does not listen
- * meanwhile. */
+/* Called when the kernel has records or closed files. Fetches them after FETCH_NS, and does not
+ * listen for more until then. */
 static void on_kernel(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct tracer *t = data;
@@ -212,7 +212,7 @@ static void tell_the_rest(struct tracer *t)
 {
 	read_kernel_link(t);
 	kaudit_events_settle(&t->events);
-	kaudit_events_settle(&t->events); /* also counts the events since the last call */
+	kaudit_events_settle(&t->events); /* also counts the lost events since the last call */
 	kaudit_events_flush(&t->events);
 	gather_lost(t);
 	(void)written_files_read(&t->files);
@@ -226,8 +226,8 @@ static void say_status(struct tracer *t)
 		t->over = true;
 }
 
-/* Handles a message of the agent. A byte asks the tracer to send everything it has, and then its
- * status again. Otherwise the agent has ended the connection. */
+/* Handles a message of the agent. A byte asks the tracer to send all records that it has, and then
+ * to send its status again. If there is no byte, the agent has shut down the connection. */
 static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct tracer *t = data;
@@ -242,8 +242,8 @@ static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
 	if (t->over)
 		return;
 	tell_the_rest(t);
-	/* Removes the timers: nothing must be left for later, since the machine may by then have
-	 * been saved and restored. */
+	/* Removes the timers, so that no work is left for later: by then the machine may have been
+	 * saved and restored. */
 	loop_remove(steal_ptr(&t->tell));
 	loop_remove(steal_ptr(&t->ask));
 	if (t->fetch) {

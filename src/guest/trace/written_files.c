@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
-/* Returns true for the types of file systems in which programs keep files. The kernel's own file
- * systems are not among them. */
+/* Returns true for the types of file systems in which programs keep files. File systems such as
+ * proc and sysfs are not among them. */
 static bool holds_files(const char *type)
 {
 	static const char *const types[] = {"ext4",  "tmpfs", "virtiofs", "overlay", "ext3", "ext2",
@@ -85,7 +85,7 @@ bool written_files_is_ours(const struct written_files *files, const struct writt
 	return false;
 }
 
-/* Returns the entry of this file and process if it waits already, otherwise a new entry. */
+/* Returns the entry of this file and process if there is one already, otherwise a new entry. */
 static struct written_file *place_for(struct written_files *files, const struct stat *st, pid_t pid)
 {
 	for (size_t i = 0; i < files->count; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds large files that were written: files of at least LIMIT_TELEMETRY_WRITE_BYTES that were open
- * for writing and are closed (fanotify). For each the kernel names the process and the file, but
- * does not say whether the process is traced. So a file counts only if kaudit has reported that a
- * traced process opened it for writing.
+ * Finds large files that were written. These files have at least LIMIT_TELEMETRY_WRITE_BYTES, were
+ * open for writing, and are closed. The kernel reports each closing (fanotify) with the process and
+ * the file, but does not say whether the process is traced. So a file counts only if kaudit has
+ * reported that a traced process has opened it for writing.
  */
 #ifndef GUEST_WRITTEN_FILES_H
 #define GUEST_WRITTEN_FILES_H
@@ -15,8 +15,8 @@
 #include "base/error.h"
 
 #define WRITTEN_PATH 4096
-/* The most files that traced processes have opened and that are remembered, and the most closed
- * files that wait to be reported. */
+/* WRITTEN_OPENED: the most files that are remembered because a traced process has opened them.
+ * WRITTEN_CLOSED: the most closed files that wait to be reported. */
 #define WRITTEN_OPENED 2048
 #define WRITTEN_CLOSED 32
 
@@ -30,10 +30,10 @@ struct written_file {
 };
 
 struct written_files {
-	int fd;	    /* the descriptor of fanotify; -1: none */
-	int mounts; /* a descriptor; POLLPRI on it means that the mounts have changed */
+	int fd;	    /* the descriptor of fanotify; -1: nothing is watched */
+	int mounts; /* a descriptor that gets POLLPRI when mounts have changed */
 	uint64_t least;
-	uint64_t lost; /* the number of lost events; the owner reads it and sets it to 0 */
+	uint64_t lost; /* the number of lost events; the owner reads this number and sets it to 0 */
 	struct {
 		dev_t dev;
 		ino_t inode;
@@ -44,15 +44,15 @@ struct written_files {
 };
 
 int written_files_begin(struct written_files *files, struct error *err);
-/* Begins to watch the file systems that were mounted since the last call. */
+/* Begins to watch file systems that were mounted after the last call. */
 void written_files_mark(struct written_files *files);
 /* Notes that a traced process has opened the file for writing. */
 void written_files_opened(struct written_files *files, dev_t dev, ino_t inode);
 /* Reads the events that have come, and adds the closed files to files->closed. Returns false if
  * files->closed is full. */
 bool written_files_read(struct written_files *files);
-/* Returns true if `file`, an entry of files->closed, was opened for writing by a traced
- * process. */
+/* Returns true if a traced process has opened this file for writing. `file` is an entry of
+ * files->closed. */
 bool written_files_is_ours(const struct written_files *files, const struct written_file *file);
 void written_files_end(struct written_files *files);
 
