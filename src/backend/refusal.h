@@ -9,16 +9,18 @@
 
 #define REFUSAL_PATH 64
 
-/* The value of `asks` if a config asks for the thing just by having the field. */
+/* The value of `asks` for a field that asks for the thing by its mere presence in the config. */
 #define ASKS_BY_FIELD NULL
 
-/* A row about something that a config can ask for, and that a backend cannot do on any host. */
+/* A row of a table of refusals. It is about something that a config can ask for, and that the
+ * backend cannot do on any host. */
 struct backend_refusal {
-	const char *field; /* path of the field in the config: "limits.netBytesPerSecond" */
-	/* A sentence that names the thing that the VMM, or its host, cannot do. */
+	/* Path of the field in the config, for example "limits.netBytesPerSecond". */
+	const char *field;
+	/* A sentence that names what the VMM or its host cannot do. */
 	const char *limitation;
-	/* Returns whether the config asks for the thing. `path` has the field, and the function may
-	 * make it more exact, for example with the index of an entry. */
+	/* Returns true if the config asks for the thing. `path` contains `field`. The function may
+	 * make it more exact, for example by the index of an entry. */
 	bool (*asks)(const struct config *config, char path[REFUSAL_PATH]);
 };
 

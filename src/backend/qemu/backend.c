@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The QEMU backend as the supervisor sees it. */
+/* The QEMU backend: the struct backend that the supervisor uses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,18 +29,19 @@ static int qemu_accelerator(const struct config *config, enum accelerator *out, 
 
 	if (config->architecture != architecture_of_host())
 		return accelerator_foreign(wanted, config->architecture, out, reason, err);
-	/* A config that asks for TCG needs no probe of KVM. */
+	/* If the config asks for TCG, KVM need not be probed. */
 	if (wanted != ACCELERATOR_TCG && kvm_probe(config->kernel_path, &facts, err) < 0)
 		return -1;
 	return accelerator_choose(wanted, &facts, out, reason, err);
 }
 
-/* The tested releases: ID and VERSION_ID in /etc/os-release, and the name in docs/tested.md. */
+/* The releases on which machines were tested. `id` and `version` are ID and VERSION_ID of
+ * /etc/os-release, and `name` is the name in docs/tested.md. */
 static const struct {
 	const char *id, *version, *name;
 } tested_releases[] = {{"debian", "12", "Debian 12"}, {"debian", "13", "Debian 13"}};
 
-/* Returns whether text, in the format of os-release(5), has a line KEY=VALUE or KEY="VALUE". */
+/* Returns true if `text`, in the format of os-release(5), has a line KEY=VALUE or KEY="VALUE". */
 static bool has_assignment(const char *text, const char *key, const char *value)
 {
 	size_t key_len = strlen(key), value_len = strlen(value);
@@ -83,7 +84,8 @@ static const char *what_is_untested(const struct backend_host *host)
 		       : "it was not tested on this host's system (it was tested on Debian 12 and 13)";
 }
 
-/* Sets which architectures of machines can run on this host, and why each other one cannot. */
+/* Finds the architectures whose machines can run on this host. For each other architecture, finds
+ * the reason why not. */
 static void find_architectures(struct backend_host *host)
 {
 	for (int i = 0; i < ARCHITECTURE_COUNT; i++) {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The balloon, which changes the size of the guest's memory. QEMU tells the guest's driver the size
- * that the guest must have. The driver tells QEMU the size that the guest has reached. QEMU punches
- * the memory that the driver gives up out of the memory file, so that the host can use this memory
- * again. A guest needs time, and may be unable to give up enough memory. The answer is the guest's
- * size when the wanted size was reached, or when the time was over.
+ * that the guest must have, and the driver tells QEMU the size that the guest has reached. QEMU
+ * punches holes into the memory file where the driver has given up memory, so that the host can use
+ * this memory again.
+ *
+ * A guest needs time, and may be unable to give up enough memory. The balloon command is answered
+ * when the guest has reached the wanted size, or when its time is over. The answer is the guest's
+ * size at that moment.
  */
 #include <stdlib.h>
 
@@ -49,7 +52,8 @@ static void on_balloon_timer(struct loop *loop, void *data)
 		finish_balloon(qemu, &err);
 }
 
-/* Handles the first size that QEMU tells. The guest may have the wanted size already. */
+/* Handles QEMU's first answer about the guest's size. The guest may have the wanted size
+ * already. */
 static void on_first_look(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
@@ -85,7 +89,7 @@ static void on_balloon_set(void *data, const json_t *result, const struct error 
 void qemu_on_balloon_change(struct qemu *qemu, const json_t *body)
 {
 	take_actual(qemu, body);
-	/* Without a timer there is no request, or an answer to query-balloon is still to come. */
+	/* Without a timer, no balloon command waits, or QEMU has not yet answered query-balloon. */
 	if (qemu->balloon.timer && qemu->balloon.actual_mib == qemu->balloon.wanted_mib)
 		finish_balloon(qemu, NULL);
 }

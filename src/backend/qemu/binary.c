@@ -13,7 +13,8 @@
 
 static const struct {
 	const char *program, *package;
-	const char *variable; /* names the program on a host of another architecture */
+	/* The environment variable that names the program for a host of another architecture. */
+	const char *variable;
 } binaries[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_AMD64] = {"qemu-system-x86_64", "qemu-system-x86", "MICROAGENT_QEMU_AMD64"},
 	[ARCHITECTURE_ARM64] = {"qemu-system-aarch64", "qemu-system-arm", "MICROAGENT_QEMU_ARM64"},
@@ -56,7 +57,7 @@ static char *find_arm64(struct error *err)
 
 program_finder *const binary_finders[] = {find_amd64, find_arm64, NULL};
 
-/* Reads the version from "QEMU emulator version 7.2.22 (Debian ...)". */
+/* Finds the version in a line such as "QEMU emulator version 7.2.22 (Debian ...)". */
 char *binary_version(const char *path)
 {
 	static const char before[] = "version ";

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Boots a VM. bwrap is started first, since it takes longest to make the namespaces. The companions
- * are started meanwhile. Then QEMU runs in the cell. No function waits for QEMU: what QEMU says
- * arrives as events. This file also frees the VM when none of its processes runs any more.
+ * Boots a VM. bwrap is started first, because it needs the most time to make the namespaces. The
+ * companions are started while bwrap works. Then QEMU runs in the cell. No function waits for QEMU,
+ * since its messages arrive as events. This file also frees the VM when none of its processes runs
+ * any more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,14 +76,14 @@ static int start_all(struct qemu *qemu, const struct vm_boot *boot, struct error
 	    vm_start_shares(vm, boot, ends.shares, err) < 0 ||
 	    vm_start_net(vm, boot, ends.net_gate, err) < 0)
 		return -1;
-	/* This process closes its copies of the ends. From now on a channel ends when the process
-	 * at its other end has ended. */
+	/* This process closes its copies of the channels' ends. After that, a channel ends when the
+	 * process at its other end has ended. */
 	ends_close(&ends);
 	return vm_release(vm, err);
 }
 
-/* Returns a clearer message if another program has locked a disk, else QEMU's message itself.
- * QEMU's message uses names that only QEMU knows; it is in supervisor.log in any case. */
+/* Returns a clearer message if another program has locked a disk, else `said`, which is QEMU's
+ * message. QEMU's message uses names that only QEMU knows. It is in supervisor.log in any case. */
 static const char *qemu_meaning(const char *said)
 {
 	if (strstr(said, "Is another process using the image") || strstr(said, "\" lock"))
@@ -104,8 +105,8 @@ static const struct vmm_kind qemu_kind = {
 	.unplug_net = qemu_unplug_net,
 };
 
-/* Keeps a copy of the state's descriptor until QEMU can take it, because the caller closes its own
- * descriptor before. Does nothing if the machine is not a restored one. */
+/* Keeps a copy of the descriptor of the saved state until QEMU can take it, because the caller
+ * closes its own descriptor before that. Does nothing if the machine is not restored. */
 static int keep_state(struct qemu *qemu, const struct vm_boot *boot, struct error *err)
 {
 	if (boot->origin != VM_RESTORED)
@@ -114,9 +115,9 @@ static int keep_state(struct qemu *qemu, const struct vm_boot *boot, struct erro
 	return qemu->state_fd >= 0 ? 0 : error_errno(err, errno, "the machine's state");
 }
 
-/* Returns whether the guest's streams go over a virtio-serial port. Returns true for a machine that
- * can be saved. Returns true also if a test asks for a port, unless the guest's programs dial ports
- * of the host: with a virtio-serial port there is no socket for them. */
+/* Returns true if the guest's streams go over a virtio-serial port. A machine that can be saved
+ * always has the port. A test may ask for the port. But if the guest's programs dial ports of the
+ * host, the test does not get it, since the port has no socket for them. */
 static bool has_port(const struct vm_boot *boot)
 {
 	const char *asked = secure_getenv("MICROAGENT_TEST_FACE");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Refuses the fields of a config that QEMU's machines cannot obey. Such a field is never
- * ignored. */
+/* Refuses the fields of a config that QEMU's machines cannot fulfil. No such field is ignored. */
 #include "backend/qemu/check.h"
 
 #include "backend/parts/bounds.h"
@@ -10,7 +9,7 @@
 
 int check_bounds(const struct config *c, struct error *err)
 {
-	/* The machine has each bundle as a disk. */
+	/* Each bundle becomes a disk of the machine. */
 	size_t count = json_array_size(c->disks) + json_array_size(c->bundles) +
 		       json_array_size(c->shares);
 
@@ -24,9 +23,9 @@ int check_bounds(const struct config *c, struct error *err)
 	return 0;
 }
 
-/* Refuses machines of amd64 on hosts of other architectures. TCG gives the host's time-stamp
- * counter to a guest of amd64, and the guest must be told the counter's frequency. Other processors
- * have no such counter. */
+/* Refuses machines of amd64 on hosts of other architectures. For a guest of amd64, TCG uses the
+ * host's time-stamp counter, and the guest must be told its frequency. Processors of other
+ * architectures have no such counter. */
 int check_architecture(enum architecture machine, struct error *err)
 {
 	enum architecture host = architecture_of_host();

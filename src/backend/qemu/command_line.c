@@ -4,41 +4,42 @@
  *
  * Memory. The guest's memory is a shared memfd, because vsockd maps the rings and buffers in it. A
  * machine that becomes a template has a memfd of this process, which QEMU opens by its name in
- * /proc. The sessions that are restored from the template have the same memfd, sealed, and each
- * keeps its own copies of the pages that it writes to. Such a machine must have no balloon: memory
- * that one guest gives back would be punched out of the memory of all these sessions.
+ * /proc. The sessions that are restored from the template use this memfd, which is then sealed.
+ * Each session keeps its own copies of the pages that it writes to. A machine with this memfd must
+ * have no balloon. Otherwise memory that one guest gives back would become a hole in the memory of
+ * all these sessions.
  *
  * Firmware. A machine that can be saved has SeaBIOS. The firmware must tell QEMU the address at
- * which it has put the generation's number. For this QEMU's table loader has the command
- * WRITE_POINTER (hw/acpi/bios-linker-loader.c). qboot hangs for ever at this command.
+ * which it has put the number of the generation. QEMU's table loader has the command WRITE_POINTER
+ * for this (hw/acpi/bios-linker-loader.c). qboot hangs for ever at this command.
  *
  * Streams. The guest's streams go over a vhost-user device. A machine with such a device cannot be
  * saved. So a machine that can be saved has a virtio-serial port, and the same packets go over this
  * port.
  *
  * Disks. QEMU gets the disks by descriptor (-add-fd) and with explicit nodes, so QEMU opens no path
- * and probes no format. A full host disk stops the VM (werror=enospc) instead of giving the guest
- * I/O errors. Kernels name the disks in the order of the devices here, on both machine types: the
- * root is /dev/vda.
+ * and probes no format. A full disk of the host stops the VM (werror=enospc), and the guest gets no
+ * I/O errors. On both machine types, kernels name the disks in the order in which the command line
+ * has their devices. The root disk is /dev/vda.
  *
- * Rates. A machine has one throttle group of QEMU. Each disk that is written to has a node of this
- * group on top. A request that waits for its turn delays nothing else.
+ * Rates. All disks of a machine that are written to belong to one throttle group of QEMU. Each has
+ * a node of this group as its topmost node. A request that must wait delays nothing but itself.
  *
- * Generation. Each QEMU has a different number. By this number the kernel of a restored guest
- * notices that it is one of several copies, and takes new randomness at once (ACPI, "VM Generation
- * ID").
+ * Generation. Each QEMU process has a different generation number. By this number the kernel of a
+ * restored guest notices that it is one of several copies, and takes new random numbers at once
+ * (ACPI, "VM Generation ID").
  *
- * Balloon. Memory that the guest frees goes back to the host by itself (free page reporting), or
- * because the host asks for memory. A guest that would otherwise have to kill a process takes
- * memory back from the balloon.
+ * Balloon. Memory that the guest frees goes back to the host without a request (free page
+ * reporting), or because the host asks for memory. A guest that would otherwise have to kill a
+ * process takes memory back from the balloon.
  *
  * Consoles. The kernel's console is the serial port, which works from the first instruction. A
  * guest that prefers the hypervisor's console has hvc0. The output of both consoles goes to the
  * same log. Input goes to the console that has written last.
  *
  * Sandbox. QEMU installs its own seccomp filter, which also forbids calls that QEMU needs only
- * before that. The filter of vmm_calls.h is in force from QEMU's first instruction. The two filters
- * are the last layer of protection in a cell, or the only layer without a cell.
+ * while it starts. The filter of vmm_calls.h is in force from QEMU's first instruction. In a cell
+ * the two filters are the last layer of protection. Without a cell they are the only layer.
  */
 #include "backend/qemu/command_line.h"
 
@@ -50,7 +51,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-/* The words of every machine, after argv[0] and the name. */
+/* The words that every machine has, after argv[0] and the name. */
 static const char *const common_words[] = {
 	"-nodefaults",
 	"-no-user-config",
@@ -62,8 +63,8 @@ static const char *const common_words[] = {
 	NULL,
 };
 
-/* Returns a copy of text with each comma doubled, as QEMU's option syntax needs it in a value. The
- * caller frees the copy. Returns NULL if there is no memory. */
+/* Returns a copy of `text` in which each comma is doubled. QEMU's option syntax requires this in a
+ * value. The caller frees the copy. Returns NULL if there is no memory. */
 static char *escape_commas(const char *text)
 {
 	char *out = malloc(2 * strlen(text) + 1), *p = out;
@@ -99,7 +100,7 @@ static void add_identity(struct argv *argv, const struct machine *m)
 
 static void add_machine(struct argv *argv, const struct machine *m, const struct machine_row *row)
 {
-	/* If qboot is not used, QEMU chooses its default firmware. */
+	/* Without qboot QEMU chooses its default firmware. */
 	bool qboot = m->qboot && row->qboot && !m->saved;
 
 	argv_add(argv, "-machine");
@@ -166,14 +167,15 @@ static void add_device(struct argv *argv, const struct machine_row *row, const c
 		  row->bus, serial, serial, serial);
 }
 
-/* A file that QEMU gets by descriptor, and the disk that is made from the file. */
+/* A file that QEMU gets by descriptor, and the disk that QEMU makes from the file. */
 struct block_node {
 	const char *name;
 	int fd;
 	bool read_only;
-	bool slowed;	   /* the machine's rates limit the disk */
-	const char *below; /* the node below, if the file is a layer; NULL: the file is raw */
-	uint64_t room;	   /* how many bytes of its file a layer may use; 0: no bound */
+	bool slowed; /* the rates of the machine limit this disk */
+	/* The node below this one, if the file is a layer; NULL: the file is raw. */
+	const char *below;
+	uint64_t room; /* the most bytes that a layer may use of its file; 0: no limit */
 };
 
 static bool has_rates(const struct machine *m)
@@ -181,7 +183,7 @@ static bool has_rates(const struct machine *m)
 	return m->config->limits.disk_bytes || m->config->limits.disk_ops;
 }
 
-/* Adds the nodes of one disk. *set is the next free fdset, and is increased. */
+/* Adds the nodes of one disk. *set is the number of the next free fdset, and is increased. */
 static void add_block_node(struct argv *argv, const struct block_node *node, size_t *set)
 {
 	const char *access = node->read_only ? ",read-only=on" : ",discard=unmap";
@@ -193,9 +195,9 @@ static void add_block_node(struct argv *argv, const struct block_node *node, siz
 	argv_addf(argv, "driver=file,node-name=%s-file,filename=/dev/fdset/%zu%s", node->name,
 		  (*set)++, access);
 	/*
-	 * This node bounds how much of its file a layer may use. A write beyond the bound fails as
+	 * This node limits how much of its file a layer may use. A write beyond the limit fails as
 	 * on a full disk, and no part of the data is written. So QEMU itself pauses the VM
-	 * (werror), and tries the write again when the VM goes on. room.c changes the bound.
+	 * (werror), and repeats the write when the VM goes on. room.c changes the limit.
 	 */
 	if (node->room) {
 		argv_add(argv, "-blockdev");
@@ -209,7 +211,7 @@ static void add_block_node(struct argv *argv, const struct block_node *node, siz
 	else
 		argv_addf(argv, "driver=raw,node-name=%s%s,file=%s-file%s", node->name, full,
 			  node->name, access);
-	/* The topmost node has the disk's name, which the device and QEMU's events use. */
+	/* The topmost node has the disk's name. The device and QEMU's events use this name. */
 	if (node->slowed) {
 		argv_add(argv, "-blockdev");
 		argv_addf(argv,
@@ -219,8 +221,9 @@ static void add_block_node(struct argv *argv, const struct block_node *node, siz
 	}
 }
 
-/* Adds the nodes of the root disk, from the bottom: the base of a layer, the root disk itself, the
- * overlay that takes a reader's writes. Only the topmost node is opened for writing. */
+/* Adds the nodes of the root disk, from the bottom to the top: the base of a layer, the root disk
+ * itself, and the overlay that takes a reader's writes. Only the topmost node is opened for
+ * writing. */
 static void add_rootfs(struct argv *argv, const struct machine *m, const struct machine_row *row,
 		       size_t *set)
 {
@@ -286,8 +289,8 @@ static void add_shares(struct argv *argv, const struct machine *m, const struct 
 	}
 }
 
-/* Adds the card. romfile is empty, since a PCI card would otherwise look for the firmware of a
- * network boot, which is not in the cell. */
+/* Adds the card. romfile is empty. Otherwise QEMU would look for the firmware of a network boot for
+ * a PCI card, which is not in the cell. */
 static void add_card(struct argv *argv, const struct machine *m, const struct machine_row *row)
 {
 	if (m->card == CARD_NONE)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the facts on which a saved machine depends in addition to its files. The first is QEMU
+ * Finds the facts on which a saved machine depends in addition to its files. The first fact is QEMU
  * itself, since the format of the devices' state may change from one build to the next. The second
- * is QEMU's command line without the parts that differ at each start. The third is what the guest
+ * is QEMU's command line, without the parts that differ at each start. The third is what the guest
  * has seen of the host's processor.
  */
 #include <stdio.h>
@@ -53,8 +53,8 @@ static int put_machine_line(const struct config *config, enum accelerator accele
 	return line.len ? json_put_string(facts, "machine", buf_string(&line), err) : -1;
 }
 
-/* Adds the facts about the processor. Under TCG the guest has the host's time-stamp counter, and
- * was told the counter's frequency. Under KVM the guest has the whole processor. */
+/* Adds the facts about the processor. Under TCG the guest uses the host's time-stamp counter, and
+ * was told the counter's frequency. Under KVM the guest uses the whole processor. */
 static int put_processor(enum accelerator accelerator, json_t *facts, struct error *err)
 {
 	static const char *const keys[] = {"model name", "stepping", "microcode", "flags"};

@@ -2,31 +2,36 @@
 /*
  * The reasons for the words in the rows.
  *
- * Machine. microvm always has acpi=on. With ACPI a stock kernel finds the virtio-mmio devices by
- * itself, and there are 24 slots for these devices instead of 8. With ACPI in its hardware-reduced
- * form the guest does not trust the PIT. So under TCG the guest cannot calibrate its time-stamp
- * counter, and hangs unless tsc_early_khz says the counter's frequency. Under KVM the guest gets
- * the frequency from kvm-clock. virtio-mmio must be modern, or vhost-user devices refuse to work.
- * For arm64 the machine is virt without firmware. A device tree describes it, and its devices are
- * on PCI for every purpose. virtio-mmio is no faster on this machine, and the guest would find the
- * disks in the reverse order.
+ * Machine. A machine of the type microvm always has acpi=on. With ACPI a stock kernel finds the
+ * virtio-mmio devices by itself, and there are 24 slots for these devices instead of 8. With
+ * hardware-reduced ACPI the guest does not trust the PIT. So under TCG the guest cannot calibrate
+ * its time-stamp counter, and hangs unless it is told the counter's frequency by tsc_early_khz.
+ * Under KVM the guest gets the frequency from kvm-clock. virtio-mmio must be modern, since
+ * vhost-user devices do not work with the legacy form.
  *
- * Firmware. qboot only starts the kernel. SeaBIOS, which is QEMU's default for q35, looks for disks
- * and runs option ROMs first. qboot is named on microvm as well: the file bios-microvm.bin is qboot
- * in one release of a distribution and SeaBIOS in the next. qboot gives no addresses to PCI devices
- * and no bus numbers to ports; the kernel does that. SeaBIOS leaves the PIC and the PIT switched
- * on. The ACPI of a microvm guest names no PIC. When such a guest first allows interrupts, it takes
- * the pending interrupt for a division by zero. So a microvm with SeaBIOS has no PIC.
+ * A machine of arm64 is of the type virt, without firmware. A device tree describes it, and its
+ * devices are on PCI for every purpose. virtio-mmio is not faster on this machine, and with it the
+ * guest would find the disks in the reverse order.
  *
- * Translation cache of TCG. After a boot, 22 MiB of the cache are used. A cache of 64 MiB costs
- * nothing. The default is 1 GiB.
+ * Firmware. qboot only starts the kernel. SeaBIOS is QEMU's default for q35, and first looks for
+ * disks and runs option ROMs. The command line names qboot for microvm too, because the file
+ * bios-microvm.bin is qboot in one release of a distribution and SeaBIOS in the next. qboot gives
+ * no addresses to PCI devices and no bus numbers to ports. The kernel does that.
  *
- * Thread of TCG. All CPUs have one thread. With a thread for each CPU, a guest's kernel that
- * patches its own code (static keys) panics or hangs. The reason: QEMU drops the translation of the
- * code that will be written to, and then writes. Another thread may translate the same code in
- * between. This translation then keeps for ever the breakpoint (INT3) that the kernel had put into
- * the code only for a moment. The fault was seen with QEMU 7.2 and 10.0, and with every kernel that
- * has jump labels. docs/benchmarks-history.md has the figures, and the cost of a single thread.
+ * SeaBIOS leaves the PIC and the PIT switched on, but the ACPI of a microvm guest names no PIC.
+ * When such a guest first allows interrupts, it takes the pending interrupt for a division by zero.
+ * So a microvm with SeaBIOS has no PIC.
+ *
+ * Translation cache of TCG. After a boot, 22 MiB of the cache are used. A cache of 64 MiB makes the
+ * guest no slower. The default size is 1 GiB.
+ *
+ * Thread of TCG. One thread runs all CPUs. With a thread for each CPU, a guest's kernel that
+ * patches its own code (static keys) panics or hangs. The reason is that QEMU first drops the
+ * translation of the code that will be written to, and then writes. Between these two steps another
+ * thread may translate the old code. This translation has a breakpoint (INT3) that the kernel had
+ * put into the code only for a moment, and is never dropped. The fault was seen with QEMU 7.2 and
+ * 10.0, and with every kernel that has jump labels. docs/benchmarks-history.md has the figures, and
+ * says what a single thread costs.
  */
 #include "backend/qemu/machine_row.h"
 
@@ -37,34 +42,37 @@ static const char *const microvm_words[] = {"-global", "virtio-mmio.force-legacy
 static const char spare_device[] = "pcie-root-port,id=" MACHINE_SPARE ",chassis=1,slot=1";
 static const char *const spare_port[] = {"-device", spare_device, NULL};
 
-/* A machine without firmware has no ACPI, so its kernel knows the power button only as a key of a
- * keyboard. */
+/* The device for the power button of a machine without firmware. Such a machine has no ACPI, so its
+ * kernel knows the power button only as a key of a keyboard. */
 #define POWER_KEY "-device", "virtio-keyboard-pci,id=keys"
 static const char *const virt_words[] = {POWER_KEY, NULL};
 static const char *const virt_spare_port[] = {POWER_KEY, "-device", spare_device, NULL};
 
-/* quiet: the console shows only errors and panics, since every byte of output is an exit of the VM.
- * reboot=t: the kernel does not use a keyboard controller to reboot. */
+/* Words of the kernel's command line. quiet: the console shows only errors and panics, since every
+ * byte of output costs an exit of the VM. reboot=t: the kernel does not use a keyboard controller
+ * to reboot. */
 #define APPEND_ALWAYS "console=ttyS0", "quiet", "panic=-1", "reboot=t"
 #define APPEND_VIRT "console=ttyAMA0", "quiet", "panic=-1"
 
-/* Words for TCG. tsc=reliable: the time-stamp counter is the host's own, and needs no watchdog.
- * no_timer_check: there is no interrupt routing, so the kernel's timer check would fail.
- * init_on_alloc=1: TCG does not notice that virtiofsd writes into the guest's memory, and goes on
- * with the translation of the code that was in a page before. With QEMU 10, programs in a shared
- * directory crashed every second time because of this. A page that the guest's own CPU has cleared
- * has no translation. */
+/* Words for the kernel under TCG. tsc=reliable: the time-stamp counter is the host's own, and needs
+ * no watchdog. no_timer_check: there is no interrupt routing, so the kernel's timer check would
+ * fail.
+ *
+ * init_on_alloc=1: TCG does not notice when virtiofsd writes into the guest's memory. If a page
+ * held code before, TCG goes on to use the translation of that old code. With QEMU 10, programs in
+ * a shared directory crashed every second time because of this. A page that the guest's own CPU has
+ * cleared has no translation. */
 #define APPEND_CLEARED "init_on_alloc=1"
 #define APPEND_TCG "tsc=reliable", "no_timer_check", APPEND_CLEARED
 
 #define ACCEL_TCG "tcg,tb-size=64,thread=single"
 
-/* A processor of TCG does not offer "fast rep movsb". The kernel would use this feature to copy and
- * clear memory, but TCG emulates it one byte at a time. Without the feature, a command's output is
- * 4 times as fast, and its input twice as fast. */
+/* The processor under TCG, without "fast rep movsb". With this feature the kernel would copy and
+ * clear memory by instructions that TCG emulates one byte at a time. Without it, the output of a
+ * command is 4 times as fast, and its input twice as fast. */
 #define CPU_TCG "max,-erms,-fsrm"
-/* A server's processor without the features that are slow to emulate. With pointers signed by
- * QARMA, which "max" has, a boot takes four times as long. */
+/* The processor of arm64 under TCG: a server's processor without the features that are slow to
+ * emulate. "max" would sign pointers by QARMA, with which a boot takes four times as long. */
 #define CPU_TCG_ARM64 "neoverse-n1"
 static const char *const append_kvm[] = {APPEND_ALWAYS, NULL};
 static const char *const append_tcg[] = {APPEND_ALWAYS, APPEND_TCG, NULL};

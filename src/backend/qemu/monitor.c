@@ -11,7 +11,7 @@
 /* --- the end as QEMU tells it ---------------------------------------------------------------- */
 
 static const struct {
-	const char *reason; /* the reason in the SHUTDOWN event */
+	const char *reason; /* the reason that the event SHUTDOWN contains */
 	enum vm_end end;
 	const char *detail;
 } shutdown_table[] = {
@@ -48,9 +48,10 @@ static void on_panicked(struct qemu *qemu, const json_t *body)
 
 /* --- disks and pauses ------------------------------------------------------------------------ */
 
-/* Logs a disk's error. A full disk is not handled here, although it stops the VM (werror=enospc):
- * the event STOP follows, and on_stop() asks for the reason. Since 10.0, QEMU delays a block error
- * if another one came within a second, and the VM may have gone on long before. */
+/* Logs an error of a disk. A full disk also causes this event, and stops the VM (werror=enospc),
+ * but is not handled here. The event STOP follows, and on_stop() asks for the reason. Since 10.0,
+ * QEMU delays the event of a block error if another one came within a second, so the VM may have
+ * gone on long before. */
 static void on_block_error(struct qemu *qemu, const json_t *body)
 {
 	const char *node = json_text(body, "node-name", NULL);
@@ -61,13 +62,22 @@ static void on_block_error(struct qemu *qemu, const json_t *body)
 			    reason ? reason : "error");
 }
 
-#define IO_ERROR "io-error" /* QEMU's name for the state */
+#define IO_ERROR "io-error" /* QEMU's name for the state of a VM that an I/O error has stopped */
 
-/* The states in which a VM may be. Any other state, also one of a future QEMU, is a fault. */
+/* The states in which a VM may be. Any other state is a fault, even one that only a future QEMU
+ * has. */
 static const char *const fine_reasons[] = {
-	"running",   "paused",	   "shutdown",			    /* wanted, or the VM ends */
-	"inmigrate", "prelaunch",  "postmigrate", "finish-migrate", /* states of a save or load */
-	"save-vm",   "restore-vm",
+	/* Wanted by the supervisor, or the VM ends. */
+	"running",
+	"paused",
+	"shutdown",
+	/* States during a save or a load. */
+	"inmigrate",
+	"prelaunch",
+	"postmigrate",
+	"finish-migrate",
+	"save-vm",
+	"restore-vm",
 };
 
 static const struct {
@@ -90,8 +100,8 @@ static bool is_fine(const struct qemu *qemu, const char *reason)
 	return false;
 }
 
-/* Ends a machine that has stopped without being asked. QEMU is told to quit and is not killed,
- * because QEMU may still hold data for the disks. vm_grace() makes sure that QEMU ends. */
+/* Ends a machine that has stopped without being told to. QEMU is told to quit and is not killed,
+ * because it may still hold data for the disks. vm_grace() makes sure that QEMU ends. */
 static void give_up(struct qemu *qemu, const char *reason)
 {
 	const char *text = "the reason is not known";
@@ -109,8 +119,8 @@ static void give_up(struct qemu *qemu, const char *reason)
 
 static void look_why(struct qemu *qemu);
 
-/* Returns the name of the first full disk's node, which is also the disk's name. Returns "?" if the
- * node has no name, NULL if no disk is full. */
+/* Returns the name of the node of the first full disk, which is also the disk's name. Returns "?"
+ * if the node has no name. Returns NULL if no disk is full. */
 static const char *find_full_disk(const json_t *disks)
 {
 	const json_t *disk;
@@ -133,7 +143,8 @@ static void on_disks(void *data, const json_t *result, const struct error *why)
 	if (why || qemu->vm.end_told || qemu->paused)
 		return;
 	if (qemu->resumes != qemu->looked_at) {
-		look_why(qemu); /* the answer is older than the last resume */
+		/* The machine was resumed after the question, so QEMU is asked again. */
+		look_why(qemu);
 		return;
 	}
 	if (!full) {
@@ -162,8 +173,8 @@ static void on_why(void *data, const json_t *result, const struct error *why)
 		give_up(qemu, reason);
 }
 
-/* Asks QEMU why the VM stands still, since the event STOP does not say it. If QEMU cannot be asked,
- * other deadlines notice that. */
+/* Asks QEMU why the VM stands still, since the event STOP has no reason. A failure to ask is
+ * ignored, since other deadlines notice it. */
 static void look_why(struct qemu *qemu)
 {
 	struct error ignored;
@@ -224,7 +235,7 @@ static void on_qmp_ready(void *data)
 	struct qemu *qemu = data;
 
 	/* QEMU has answered a command, so the machine is made, and the kernel is in its memory. The
-	 * greeting would not prove this: it may come earlier, but commands wait for QEMU's main
+	 * greeting would not prove this. It may come earlier, while commands wait for QEMU's main
 	 * loop. */
 	vm_has_read(&qemu->vm);
 	vm_speaks(&qemu->vm);
@@ -232,8 +243,8 @@ static void on_qmp_ready(void *data)
 		qemu_begin_saved(qemu);
 }
 
-/* Handles the end of the connection to the monitor. If why is NULL, this is normal, and QEMU gets
- * time to end. Otherwise QEMU misbehaves and is killed. */
+/* Handles the end of the connection to the monitor. If `why` is NULL, QEMU has closed the
+ * connection, and gets time to end. Otherwise QEMU misbehaves and is killed. */
 static void on_closed(void *data, const struct error *why)
 {
 	struct qemu *qemu = data;
@@ -264,8 +275,9 @@ static void on_monitor_answer(void *data, const json_t *result, const struct err
 		log_limited(qemu->vm.log, "%s", why->msg);
 }
 
-/* Returns the arguments of the command for the power button. A machine with ACPI gets an event,
- * which needs none (NULL). A machine without ACPI (arm64) gets a key of its keyboard. */
+/* Returns the arguments of the command for the power button. A machine with ACPI gets an event
+ * without arguments, so the result is NULL. A machine without ACPI (arm64) gets a key of its
+ * keyboard. */
 static json_t *power_arguments(enum architecture architecture)
 {
 	return architecture == ARCHITECTURE_ARM64
@@ -298,8 +310,8 @@ int qemu_resume(struct vm *vm, struct error *err)
 	return 0;
 }
 
-/* Makes QEMU close the host's side of each card. Otherwise a guest that takes no frames could keep
- * QEMU from seeing the end of the socket. */
+/* Makes QEMU close the host's side of each card. Without this, a guest that takes no frames could
+ * keep QEMU from noticing that the socket has ended. */
 int qemu_unplug_net(struct vm *vm, struct error *err)
 {
 	char name[32] = MACHINE_NETDEV;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Gives shared directories to a running guest. A virtiofsd is started for each directory. QEMU gets
- * its end of the connection to the virtiofsd over the monitor (getfd). A character device is made
- * with this end (chardev-add), and then a virtio-fs device on the spare port (device_add). If a
- * step fails, the earlier steps are undone.
+ * its end of the connection to the virtiofsd over the monitor (getfd). QEMU makes a character
+ * device with this end (chardev-add), and then a virtio-fs device on the spare port (device_add).
+ * If a step fails, the earlier steps are undone.
  *
  * The port has one slot. A guest is told what is in the slot only once, when function 0 is added.
- * Until then QEMU takes more functions, and afterwards none ("function 0 already occupied",
- * hw/pci/pci.c). So all directories come at once, each as a function, and the first directory is
- * added last. All functions also leave together, with function 0, when the guest releases the slot.
- * A device that is removed before function 0 was added leaves at once, since the guest does not
- * know about it (pcie_cap_slot_unplug_request_cb, hw/pci/pcie.c).
+ * Before that QEMU accepts further functions. After that it accepts none ("function 0 already
+ * occupied", hw/pci/pci.c). So all directories are given together, each as one function, and the
+ * first directory is added last, as function 0. All functions also leave together, with function 0,
+ * when the guest releases the slot. A device that is removed before function 0 was added leaves at
+ * once, since the guest does not know about it (pcie_cap_slot_unplug_request_cb, hw/pci/pcie.c).
  *
  * If a virtiofsd ends before QEMU has all devices, only the shares are lost. If a virtiofsd ends
- * later, the machine is lost, as with the virtiofsd of a share from the boot.
+ * later, the machine is lost, as with a share that the machine had from the boot.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-#define PLUG_NAME "plug%zu" /* the name of a slot's descriptor and character device */
+#define PLUG_NAME "plug%zu" /* the name of the descriptor and of the character device of a slot */
 #define DEVICE_NAME "plug%zu-dev"
 
 struct plug_name {
@@ -59,8 +59,8 @@ static void tell_plugged(struct qemu *qemu, const struct error *why)
 		fn(qemu->plug.data, why);
 }
 
-/* Ends the virtiofsd of each slot. While the machine is ending or severed, a virtiofsd stays in the
- * list of companions until its end is seen, because the end of every companion is awaited then. */
+/* Ends the virtiofsd of each slot. If the machine is ending or severed, the end of every companion
+ * is awaited. In that case a virtiofsd stays in the list of companions until its end is seen. */
 static void end_servers(struct qemu *qemu)
 {
 	for (size_t i = 0; i < qemu->plug.count; i++) {
@@ -82,7 +82,7 @@ void qemu_plug_close(struct qemu *qemu)
 		cleanup_close(&qemu->plug.slots[i].qemu_fd);
 }
 
-/* Makes the port free again, and tells the waiting function. */
+/* Marks the port as free, and calls the function that waits for the result. */
 static void clear(struct qemu *qemu)
 {
 	struct error why = qemu->plug.why;
@@ -110,7 +110,7 @@ static void on_step_back(void *data, const json_t *result, const struct error *w
 	take_back(qemu);
 }
 
-/* Undoes one step. If QEMU cannot undo the step, an object stays in QEMU, but leads to no
+/* Undoes one step. If QEMU cannot undo the step, an object is left in QEMU, which leads to no
  * directory. */
 static void step_back(struct qemu *qemu, struct qemu_slot *slot, const char *command,
 		      const char *key, const char *name)
@@ -124,7 +124,7 @@ static void step_back(struct qemu *qemu, struct qemu_slot *slot, const char *com
 }
 
 /* Handles the answer to device_del, which asks the guest to release the devices. If QEMU has
- * refused the command, ends the virtiofsds and tells the waiting function. */
+ * refused the command, ends the virtiofsds and calls the function that waits for the result. */
 static void on_asked(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
@@ -136,8 +136,8 @@ static void on_asked(void *data, const json_t *result, const struct error *why)
 	tell_plugged(qemu, qemu->plug.why.code ? &qemu->plug.why : why);
 }
 
-/* Asks QEMU to remove the devices. Returns whether QEMU still has any device. When QEMU says that a
- * device is gone, qemu_on_device_deleted() continues. */
+/* Asks QEMU to remove the devices. Returns true if QEMU still has any device. When QEMU reports
+ * that a device is gone, qemu_on_device_deleted() continues. */
 static bool devices_are_leaving(struct qemu *qemu)
 {
 	struct error why = {0};
@@ -147,7 +147,8 @@ static bool devices_are_leaving(struct qemu *qemu)
 		struct qemu_slot *slot = &qemu->plug.slots[i];
 
 		any |= slot->has == SLOT_DEVICE;
-		/* If the slot has function 0, all other functions leave with it. */
+		/* If the slot has function 0, all other functions leave together with function
+		 * 0. */
 		if (slot->has != SLOT_DEVICE || slot->leaving ||
 		    (i > 0 && qemu->plug.slots[0].has == SLOT_DEVICE))
 			continue;
@@ -200,8 +201,8 @@ static int begin_taking_back(struct qemu *qemu, struct error *err)
 	if (!qemu->plug.timer)
 		return -1;
 	qemu->plug.leaving = true;
-	/* Each virtiofsd ends with its device. This end is wanted, so it is not told to the
-	 * owner. */
+	/* Each virtiofsd ends when its device does. This end is wanted, so the owner is not told
+	 * about it. */
 	for (size_t i = 0; i < qemu->plug.count; i++)
 		if (qemu->plug.slots[i].server)
 			qemu->plug.slots[i].server->settled = true;
@@ -222,8 +223,8 @@ static void give_up_plug(struct qemu *qemu, const struct error *why)
 
 static void attach_next(struct qemu *qemu);
 
-/* Returns whether a quarantine has begun between two steps, and sets the error if so. The caller
- * then takes back what QEMU has got. */
+/* Returns true if a quarantine has begun between two steps, and then sets the error. The caller
+ * must take back what QEMU has got. */
 static bool is_cut(const struct qemu *qemu, struct error *why)
 {
 	if (qemu->vm.severing)
@@ -232,9 +233,9 @@ static bool is_cut(const struct qemu *qemu, struct error *why)
 	return qemu->vm.severing;
 }
 
-/* Returns whether a step has failed (why), or a virtiofsd has ended. Sets *out to the error, with
- * the last line that a virtiofsd has written on stderr in front: this line says more than QEMU's
- * message about the end of the connection. */
+/* Returns true if a step has failed (`why` is set), or if a virtiofsd has ended. Sets *out to the
+ * error. If a virtiofsd has ended, the error begins with the last line that it wrote to stderr,
+ * since this line says more than QEMU's message about the end of the connection. */
 static bool has_failed(const struct qemu *qemu, const struct error *why, struct error *out)
 {
 	bool is_gone = false;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each line of the protocol is one JSON object. The connection passes through these phases:
+ * The client's side of QMP. Each line of the protocol is one JSON object. The connection passes
+ * through these phases:
  *
- *   GREETING  waits for {"QMP": ...}; answers it with qmp_capabilities
- *   NEGOTIATE waits for the answer to qmp_capabilities
- *   READY     commands flow; an event may come at any time in any phase but the first
- *   CLOSED    nothing more is read or written; stays so until qmp_free()
+ *   GREETING  The client waits for {"QMP": ...}, and answers it with qmp_capabilities.
+ *   NEGOTIATE The client waits for the answer to qmp_capabilities. Events may come from now on.
+ *   READY     The client sends commands.
+ *   CLOSED    The client reads and writes nothing any more, until qmp_free().
  *
- * A callback may free the connection. While a callback runs, depth is above zero, and qmp_free()
+ * A callback may free the connection. While a callback runs, `depth` is above zero, and qmp_free()
  * only marks the connection as freed.
  */
 #include "backend/qemu/qmp.h"
@@ -30,7 +31,7 @@ enum phase { PHASE_GREETING, PHASE_NEGOTIATE, PHASE_READY, PHASE_CLOSED };
 
 #define PENDING_MAX 16
 #define OUT_MAX 1048576
-#define READ_BYTES 65536 /* the most bytes that one wake-up reads */
+#define READ_BYTES 65536 /* the most bytes that one event of the loop reads */
 
 struct pending {
 	struct qmp *qmp;
@@ -46,9 +47,9 @@ struct qmp {
 	int fd;
 	enum phase phase;
 	struct buf in;
-	size_t scanned;	 /* how many bytes of `in` were searched, and have no newline */
-	struct buf out;	 /* the commands that are being sent */
-	struct buf held; /* the commands that were given before READY */
+	size_t scanned;	 /* the number of bytes of `in` that were searched for a newline */
+	struct buf out;	 /* bytes of commands that must still be sent */
+	struct buf held; /* commands that were given before the phase READY */
 	uint64_t next_id;
 	struct pending pending[PENDING_MAX];
 	struct qmp_events events;
@@ -91,7 +92,7 @@ void qmp_free(struct qmp *q)
 }
 
 /* Gives a command its answer. The slot becomes free before the command's function is called,
- * because the function may send another command. */
+ * because that function may send another command. */
 static void answer_pending(struct pending *p, const json_t *result, const struct error *why)
 {
 	qmp_reply_fn *fn = p->fn;
@@ -103,8 +104,8 @@ static void answer_pending(struct pending *p, const json_t *result, const struct
 		fn(data, result, why);
 }
 
-/* Ends the connection. First each command without an answer gets an error, and then the owner is
- * told. */
+/* Ends the connection. First gives an error to each command without an answer, and then tells the
+ * owner. */
 static void qmp_shut(struct qmp *q, const struct error *why)
 {
 	struct error gone = {.code = ERR_IO};
@@ -153,7 +154,7 @@ static void on_qmp_deadline(struct loop *loop, void *data)
 	struct error why;
 
 	(void)loop;
-	p->timer = NULL; /* a timer that has fired has removed itself */
+	p->timer = NULL; /* The timer has fired, so the loop has removed it. */
 	error_set(&why, ERR_TIMEOUT, "QEMU has not answered a monitor command for %" PRIu64 " ms",
 		  limit_get(LIMIT_QMP_MS));
 	qmp_enter(q);
@@ -161,7 +162,7 @@ static void on_qmp_deadline(struct loop *loop, void *data)
 	qmp_leave(q);
 }
 
-/* Puts one command into the queue, with a slot for its answer. */
+/* Puts one command into the queue, and takes a slot for its answer. */
 static int enqueue(struct qmp *q, struct buf *queue, const char *command, json_t *arguments,
 		   qmp_reply_fn *reply, void *data, struct error *err)
 {
@@ -206,8 +207,8 @@ int qmp_send(struct qmp *q, const char *command, json_t *arguments, qmp_reply_fn
 		return enqueue(q, &q->held, command, owned, reply, data, err);
 	if (enqueue(q, &q->out, command, owned, reply, data, err) < 0)
 		return -1;
-	/* If the connection breaks here, the loop notices it, and the command gets an error
-	 * then. */
+	/* If the connection breaks here, the loop will notice that, and the command will get an
+	 * error. */
 	qmp_flush(q, NULL);
 	return 0;
 }
@@ -226,7 +227,8 @@ int qmp_send_fd(struct qmp *q, const char *command, json_t *arguments, int fd, q
 			"QEMU's monitor cannot take a file now, because it is not ready, or is busy: try again in a few seconds");
 	if (enqueue(q, &q->out, command, owned, reply, data, err) < 0)
 		return -1;
-	/* The descriptor goes with the first byte of this command, since no earlier bytes wait. */
+	/* The descriptor must be sent with the first byte of this command. No earlier bytes wait,
+	 * so that byte is the first one. */
 	ssize_t n = fd_send_passing(q->fd, buf_bytes(&q->out), q->out.len, &fd, 1, MSG_DONTWAIT);
 	if (n < 0) {
 		error_errno(err, errno, "QEMU's monitor did not accept a descriptor");
@@ -269,8 +271,8 @@ static void on_capabilities(void *data, const json_t *result, const struct error
 		q->events.ready(q->events.data);
 }
 
-/* Takes an answer. If no command waits for the answer, it came after the command's deadline, and is
- * dropped. */
+/* Takes an answer. If no command waits for this answer, it came after the command's deadline, and
+ * is dropped. */
 static int qmp_take_answer(struct qmp *q, const json_t *doc, struct error *err)
 {
 	const json_t *id = json_object_get(doc, "id");
@@ -335,7 +337,7 @@ static int qmp_take_line(struct qmp *q, const uint8_t *line, size_t len, struct 
 	return 0;
 }
 
-/* Takes every whole line in the buffer. Searches each byte only once for a newline. */
+/* Takes every complete line from the buffer. Searches each byte only once for a newline. */
 static int qmp_take_lines(struct qmp *q, struct error *err)
 {
 	while (q->phase != PHASE_CLOSED) {
@@ -354,15 +356,15 @@ static int qmp_take_lines(struct qmp *q, struct error *err)
 	return 0;
 }
 
-/* Reads the socket once, and takes the whole lines. Returns 1 if bytes came. Returns 0 if there are
- * none now, or if the connection was shut. */
+/* Reads the socket once, and takes the complete lines. Returns 1 if bytes came. Returns 0 if there
+ * are none now, or if the connection has ended. */
 static int qmp_receive(struct qmp *q)
 {
 	struct error why;
 	uint8_t *room = buf_reserve(&q->in, READ_BYTES, NULL);
 	size_t size = READ_BYTES;
 
-	if (!room) { /* the buffer is near its limit, so only the rest is reserved */
+	if (!room) { /* the buffer is near its limit, so only the room that is left is reserved */
 		size = q->in.limit - q->in.len;
 		room = size ? buf_reserve(&q->in, size, NULL) : NULL;
 	}
@@ -377,7 +379,7 @@ static int qmp_receive(struct qmp *q)
 	ssize_t n = recv(q->fd, room, size, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	if (n <= 0) { /* a reset ends the connection as a normal close does */
+	if (n <= 0) { /* a reset of the connection is handled like a normal end */
 		qmp_shut(q, NULL);
 		return 0;
 	}
@@ -417,7 +419,8 @@ static void on_no_greeting(struct loop *loop, void *data)
 
 void qmp_drain(struct qmp *q)
 {
-	/* The loop is bounded. QEMU has ended, so only the bytes that the socket holds can come. */
+	/* QEMU has ended, so only bytes that are already in the socket can come. The number of
+	 * reads is still limited. */
 	qmp_enter(q);
 	for (int i = 0; i < 64 && q->phase != PHASE_CLOSED && qmp_receive(q); i++)
 		;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pauses the VM, and changes how much of its file a layer may use while the VM runs. For this
- * change the raw node between qcow2 and the file is opened again with another size. QEMU first
- * finishes the requests that are under way, so that no write sees an unfinished change. QEMU uses
- * the length that the file had at the boot.
+ * change QEMU opens the raw node between qcow2 and the file again, with another size. QEMU first
+ * finishes the requests that are under way, so that no write sees an unfinished change. The file
+ * itself keeps the length that it had at the boot.
  */
 #include "backend/qemu/qemu.h"
 #include "base/cleanup.h"

@@ -3,17 +3,18 @@
  * Saves and restores a machine, by QEMU's migration to a file and from a file.
  *
  * For a machine that becomes a template, the guest's memory is a file already, and the state does
- * not include the memory (x-ignore-shared). The option works in the same way when such a state is
- * loaded, although the memory is not shared then. QEMU stops the machine as the last step of the
- * save. The state says that the machine ran, so a restored machine runs at once.
+ * not include the memory (x-ignore-shared). The same option is set when such a state is loaded,
+ * although the memory is not shared at that time. QEMU stops the machine as the last step of the
+ * save. In the state the machine still runs, so a restored machine runs at once.
  *
  * For any other machine the state includes the memory. Under KVM the machine runs during the save,
- * although its commands are frozen (guest/agent/saved.c), and pages that it changes are written
- * again. The machine stands still when the rest can be written in the time of a short pause. An
- * emulated machine stands still during the whole save. The reason is a fault of QEMU before version 9: an emulated machine that runs during a save writes to
- * pages without marking them as changed, and a machine that is restored from such a state has old
- * contents in a part of its memory. The state of an emulated machine says that the machine stood
- * still, so a restored machine is told to go on.
+ * although its commands are frozen (guest/agent/saved.c). Pages that it changes are written again.
+ * When the pages that are left can be written in a short pause, the machine is stopped.
+ *
+ * An emulated machine stands still during the whole save, because of a fault of QEMU before version
+ * 9. An emulated machine that runs during a save writes to pages without marking them as changed. A
+ * machine that is restored from such a state has old contents in a part of its memory. In the state
+ * of an emulated machine the machine stands still, so a restored machine is told to go on.
  */
 #include <string.h>
 
@@ -23,11 +24,12 @@
 #include "base/limits.h"
 
 #define STATE_FD "state"
-/* The bandwidth of a save, which is in effect unlimited, since the state goes to a file. QEMU's
- * default is low to spare a network. */
+/* The bandwidth of a save in bytes per second. It is in effect unlimited, since the state goes to a
+ * file. QEMU's low default would spare a network. */
 #define BYTES_PER_S ((json_int_t)1 << 40)
 
-/* Sends the commands that must come before a save or a load. QEMU runs commands in their order. */
+/* Sends the commands that must come before a save or a load. QEMU runs them in the order in which
+ * they are sent. */
 static int send_begin(struct qemu *qemu, int state_fd, struct error *err)
 {
 	json_t *capabilities = json_pack("{s:[{s:s, s:b}, {s:s, s:b}]}", "capabilities",
@@ -101,8 +103,8 @@ static void on_run_state(void *data, const json_t *result, const struct error *w
 		tell_saved(data, why);
 }
 
-/* Asks QEMU whether the save has ended. QEMU says "completed" a moment before it lets the machine
- * go on (qmp_cont(): "Migration is not finalized yet"), and no event says when that moment is
+/* Asks QEMU whether the save has ended. QEMU reports "completed" a moment before it lets the
+ * machine go on (qmp_cont(): "Migration is not finalized yet"). No event tells when that moment is
  * over. */
 static void look_for_end(struct qemu *qemu)
 {
@@ -115,8 +117,8 @@ static void look_for_end(struct qemu *qemu)
 
 static void on_begun(void *data, const json_t *result, const struct error *why);
 
-/* Lets a restored machine go on, if its state has the memory: the machine may have stood still when
- * it was saved. */
+/* Lets a restored machine go on, if its saved state contains the memory. Such a machine may have
+ * stood still when it was saved. */
 static void begin_loaded(struct qemu *qemu)
 {
 	struct error err = {0};
@@ -128,8 +130,8 @@ static void begin_loaded(struct qemu *qemu)
 		on_begun(qemu, NULL, &err);
 }
 
-/* Handles an event of a save or a load. If a state cannot be loaded, QEMU ends, and its stderr has
- * the reason. */
+/* Handles an event of a save or a load. If a state cannot be loaded, QEMU itself ends, and its
+ * stderr has the reason. */
 void qemu_on_migration(struct qemu *qemu, const json_t *body)
 {
 	const char *status = json_text(body, "status", "");
@@ -176,8 +178,8 @@ int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct e
 		return error_set(
 			err, ERR_CONFLICT,
 			"the machine is being saved by another request: try again when that is done");
-	/* The state of a template does not include the memory: the memory is a file that restored
-	 * machines will share. */
+	/* The saved state of a template does not contain the memory. The memory is a file that
+	 * restored machines will share. */
 	qemu->ram_apart = qemu->origin == VM_TEMPLATE;
 	timer = loop_add_timer(vm->loop, limit_deadline(LIMIT_SAVE_MS), on_save_timer, qemu, err);
 	if (!timer)
@@ -193,7 +195,7 @@ int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct e
 /* --- the beginning --------------------------------------------------------------------------- */
 
 /* Handles the answer to a command without which the machine cannot go on. If QEMU has refused the
- * command, the machine is ended. If a state cannot be loaded, QEMU ends by itself. */
+ * command, the machine is ended. If a state cannot be loaded, QEMU itself ends. */
 static void on_begun(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
@@ -223,8 +225,8 @@ void qemu_begin_saved(struct qemu *qemu)
 		on_begun(qemu, NULL, &err);
 }
 
-/* Plugs the card of a restored machine. A template has no card, since otherwise a session that
- * wants no card would have one too. */
+/* Plugs in the card of a restored machine. The template has no card, so that a session can have
+ * none. */
 void qemu_plug_card(struct qemu *qemu)
 {
 	json_t *card = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "driver", "virtio-net-pci", "id",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two consoles of a machine. Each is a socket pair, and its other end is QEMU's UART (ttyS0) or
- * QEMU's virtio console (hvc0). The guest's output on both consoles goes to the same callback.
- * Input is an answer to what a person saw, so it goes to the console that has written last. A line
- * of input always goes to one console as a whole, even if the kernel writes on ttyS0 in between.
- * QEMU takes input only as fast as the guest reads it. Bytes that the socket does not take stay
- * with the caller.
+ * The two consoles of a machine. Each is a socket pair, whose other end is QEMU's UART (ttyS0) or
+ * QEMU's virtio console (hvc0). The guest's output on both consoles goes to one callback. Input
+ * usually answers what a person has seen, so it goes to the console that has written last. A line
+ * of input goes to one console as a whole, even if the kernel writes to ttyS0 before the line is
+ * complete. QEMU takes input only as fast as the guest reads it. The caller keeps bytes that the
+ * socket does not take.
  */
 #include <errno.h>
 #include <sys/socket.h>
@@ -82,7 +82,7 @@ int qemu_open_serial(struct qemu *qemu, int *serial, int *console, struct error 
 	return open_line(qemu, on_hvc, &qemu->console_fd, &qemu->console_watch, console, err);
 }
 
-/* Reads the rest of the output. The loops are bounded. */
+/* Reads the output that is left. The number of reads is limited. */
 void qemu_serial_drain(struct qemu *qemu)
 {
 	for (int i = 0; i < 64 && qemu->serial_watch; i++)

@@ -24,20 +24,21 @@
 
 #define KERNEL_IN_CELL "/kernel"
 #define INITRD_IN_CELL "/initrd"
-/* The numbers of further descriptors in QEMU. Without a cell, QEMU opens kernel and initrd as
- * /proc/self/fd/NUMBER. */
+/* The numbers of further descriptors in the QEMU process. Without a cell, QEMU opens kernel and
+ * initrd as /proc/self/fd/NUMBER. */
 enum { KERNEL_FD = QEMU_FD_END, INITRD_FD, FIRST_DISK_FD };
 #define FILTER_VARIABLE "MICROAGENT_QEMU_SECCOMP"
 #define FDS_MAX (FIRST_DISK_FD + MACHINE_EXTRAS_MAX)
 
-/* The number of directories that QEMU reads. Their firmware and modules must have QEMU's
- * version. */
+/* The number of directories from which QEMU reads its data. Firmware and modules in them must have
+ * QEMU's version. */
 enum { PROGRAM_DATA = 3 };
 struct programs {
-	char *qemu, *bwrap; /* `bwrap` is NULL if the config wants no cell */
+	/* The paths of QEMU and bwrap; `bwrap` is NULL if the config wants no cell. */
+	char *qemu, *bwrap;
 	char *data[PROGRAM_DATA];
 	bool qboot; /* one of the directories in `data` has qboot */
-	/* QEMU is not the distribution's, and has data of its own, which it may not find by
+	/* This QEMU is not the distribution's. It has its own data, which it may not find by
 	 * itself. */
 	bool own_data;
 };
@@ -50,8 +51,8 @@ static void programs_free(struct programs *p)
 		free(p->data[i]);
 }
 
-/* Finds the programs, and QEMU's data. The data is below the directory that contains QEMU's bin. A
- * QEMU without data there counts as a copy of the distribution's QEMU. */
+/* Finds the programs, and the data of QEMU. The data is below the directory that contains QEMU's
+ * directory bin. A QEMU without data there is treated as a copy of the distribution's QEMU. */
 static int find_programs(const struct config *config, struct programs *p, struct error *err)
 {
 	const char *libraries = cell_libraries() + strlen("/usr/");
@@ -82,7 +83,7 @@ static int find_programs(const struct config *config, struct programs *p, struct
 }
 
 /* Copies a file into memory. Returns the copy's descriptor, which the caller closes, or -1 with an
- * error. Any user can open the copy by its number, whichever user owns the original. */
+ * error. QEMU's user can open the copy by its number, although another user may own the file. */
 static int copy_to_memory(int fd, const char *name, struct error *err)
 {
 	autoclose int copy = memfd_create(name, MFD_CLOEXEC);
@@ -113,8 +114,8 @@ struct handed {
 	struct machine_link links[VM_LINKS_MAX];
 };
 
-/* Lists the descriptors that QEMU gets. kernel and initrd are descriptors only without a cell,
- * since a cell has both as files. A descriptor is -1 if the machine does not have it. */
+/* Lists the descriptors that QEMU gets. A cell has kernel and initrd as files, so they are
+ * descriptors only without a cell. A descriptor is -1 if the machine does not have it. */
 static void list_handed(const struct vm_boot *boot, const struct qemu_ends *ends, int kernel,
 			int initrd, int overlay, struct handed *out)
 {
@@ -208,10 +209,10 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 }
 
 /*
- * Starts the cell with QEMU, the kernel and the initrd in it. The cell shows the kernel's own file
- * if no process can write to that file until QEMU has read it. Otherwise the cell has a copy. To
- * make a copy of 21 MB takes most of the time of a start, and the copy uses memory as long as the
- * machine lives. The cell always has a copy of the initrd, since QEMU maps the initrd, and the
+ * Starts the cell with QEMU, the kernel and the initrd in it. If no process can write to the
+ * kernel's file until QEMU has read it, the cell shows this file itself. Otherwise the cell gets a
+ * copy. To copy 21 MB takes most of the time of a start, and the copy uses memory as long as the
+ * machine lives. Of the initrd the cell always gets a copy, because QEMU maps the initrd, and the
  * guest's firmware reads it much later.
  */
 static int spawn_with_kernel(struct qemu *qemu, const struct vm_boot *boot,
@@ -232,8 +233,8 @@ static int spawn_with_kernel(struct qemu *qemu, const struct vm_boot *boot,
 		spec.nfiles = 1;
 		if (cell_spawn(&spec, &qemu->vm.cell, &why) == 0)
 			return 0;
-		/* This fails, for example, if the user may make namespaces only with bwrap, or if
-		 * the file has no name any more. */
+		/* The cell cannot show the kernel's file, for example, if the user may make
+		 * namespaces only with bwrap, or if the file has no name any more. */
 		if (qemu->vm.log)
 			log_line(qemu->vm.log, "the kernel had to be copied into the cell: %s",
 				 why.msg);
@@ -245,8 +246,8 @@ static int spawn_with_kernel(struct qemu *qemu, const struct vm_boot *boot,
 
 /*
  * Makes an overlay in memory, which takes the writes of a reader. Returns its descriptor, which the
- * caller closes, or -1 with an error. A reader also writes: a file system that was not unmounted
- * must replay its journal before it can be read.
+ * caller closes, or -1 with an error. Even a reader writes to its disk. A file system that was not
+ * unmounted must replay its journal before it can be read.
  */
 static int make_overlay(const struct vm_boot *boot, struct error *err)
 {
@@ -306,7 +307,7 @@ int qemu_start(struct qemu *qemu, const struct vm_boot *boot, const struct qemu_
 		.argv = argv_finish(&words, err),
 		.readable = readable,
 		.device = boot->accelerator == ACCELERATOR_KVM ? kvm_device() : NULL,
-		.proc = boot->ram_fd >= 0, /* QEMU opens ram_fd by its name there */
+		.proc = boot->ram_fd >= 0, /* QEMU opens ram_fd as a file of /proc */
 		.fds = handed.fds,
 		.nfds = handed.nfds,
 		.filter = filter,

@@ -24,9 +24,9 @@ static uint64_t raw_ns(void)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* Reads both clocks at one moment. Of several tries, the result is the one with the least time
- * between its two readings of the counter, since an interruption between them would count as
- * ticks. */
+/* Reads the counter and the clock at one moment. An interruption between the two readings of the
+ * counter would count as ticks. So the clock is read several times, and the result is the try that
+ * took the least time. */
 static struct moment read_moment(void)
 {
 	struct moment best = {0, 0};

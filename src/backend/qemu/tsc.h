@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* Returns the frequency in kHz. Measures for about 20 ms against CLOCK_MONOTONIC_RAW; the error is
- * about 10 ppm. Returns 0 on a processor without such a counter. */
+/* Returns the frequency in kHz. Measures it for about 20 ms against CLOCK_MONOTONIC_RAW, with an
+ * error of about 10 ppm. Returns 0 on a processor without such a counter. */
 uint32_t tsc_measure_khz(void);
 
 #endif
