@@ -21,7 +21,7 @@
 #define READ_BYTES 16384
 
 struct call {
-	char name[CALL_NAME]; /* the method and the path: "PUT /vsock" */
+	char name[CALL_NAME]; /* the method and the path of the call, for example "PUT /vsock" */
 	char *text;	      /* the whole HTTP request */
 	api_answer_fn *fn;
 	void *data;
@@ -33,11 +33,13 @@ struct api {
 	enum limit deadline;
 	int fd;
 	struct api_events events;
-	struct call calls[CALLS_MAX]; /* a ring; its first call is sent, and waits for its answer */
+	/* A ring of calls; the first one was sent, or is being sent, and waits for its answer. */
+	struct call calls[CALLS_MAX];
 	size_t first, count;
-	size_t sent; /* how many bytes of the first call were sent */
+	size_t sent; /* the number of bytes of the first call that were sent */
 	struct buf in;
-	int depth; /* above 0 while a callback may run; api_free() only marks then */
+	/* Above 0 while a callback may run; api_free() then only marks the connection as freed. */
+	int depth;
 	bool closed, freed;
 };
 
@@ -82,8 +84,8 @@ static void api_leave(struct api *a)
 		api_destroy(a);
 }
 
-/* Removes the first call from the ring, and gives its function the answer. The function may make a
- * new call. */
+/* Removes the first call from the ring, and gives the answer to its function. That function may
+ * make a new call. */
 static void answer_call(struct api *a, const json_t *body, const struct error *why)
 {
 	struct call call = a->calls[a->first];
@@ -109,7 +111,7 @@ static void tell_silence(const struct api *a, struct error *why)
 			"Firecracker closed its API: supervisor.log in the workspace has what it said");
 }
 
-/* Closes the connection, and gives each call without an answer an error. `why` is NULL if
+/* Closes the connection, and gives an error to each call without an answer. `why` is NULL if
  * Firecracker has closed the connection. */
 static void shut_api(struct api *a, const struct error *why)
 {
@@ -129,8 +131,8 @@ static void shut_api(struct api *a, const struct error *why)
 		a->events.closed(a->events.data, why ? why : &first, !why);
 }
 
-/* Closes the connection because of an error. Puts the name of the first call before the error, if
- * there is a call. */
+/* Closes the connection because of an error. If a call has no answer, the error begins with the
+ * name of the first one. */
 static void break_api(struct api *a, struct error *why)
 {
 	if (a->count)
@@ -156,7 +158,7 @@ static void on_api_deadline(struct loop *loop, void *data)
 	api_leave(a);
 }
 
-/* Sends as much of the first call as the socket takes. */
+/* Sends as many bytes of the first call as the socket takes. */
 static int send_call(struct api *a, struct error *err)
 {
 	const char *text = a->count ? a->calls[a->first].text : "";
@@ -181,7 +183,7 @@ static void begin_call(struct api *a)
 {
 	struct error why = {0};
 
-	/* If there is a timer, the first call was begun already: the function of the call before
+	/* A timer means that the first call was begun already. The function of the call before it
 	 * may have done that. */
 	if (a->count == 0 || a->closed || a->freed || a->timer)
 		return;
@@ -224,8 +226,8 @@ int api_call(struct api *a, const char *method, const char *path, json_t *body, 
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-/* Takes one answer from the buffer. Returns 1 if a call was answered, 0 if more bytes must come, or
- * -1 with an error. */
+/* Takes one answer from the buffer. Returns 1 if a call was answered, 0 if more bytes are needed,
+ * or -1 with an error. */
 static int take_answer(struct api *a, struct error *err)
 {
 	json_auto_t *body = NULL;
@@ -290,7 +292,8 @@ static void receive_api(struct api *a)
 		error_set(&why, ERR_IO, "its answer ends in the middle");
 		break_api(a, &why);
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		/* After an error of recv(), Firecracker has ended and has not read all bytes. */
+		/* After an error of recv() the connection is closed silently: Firecracker has
+		 * ended, and has not read all bytes. */
 		shut_api(a, NULL);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The Firecracker backend as the supervisor sees it. */
+/* The Firecracker backend: the struct backend that the supervisor uses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,9 +39,9 @@ static int need_kvm(const struct config *config, char reason[256], struct error 
 	return error_reason(err, REASON_NO_KVM, "firecracker");
 }
 
-/* Finds the accelerator. Firecracker needs KVM. The tests' stand-in for Firecracker names itself in
- * its version. The stand-in emulates, so its accelerator is TCG, and a config that asks for KVM is
- * refused. */
+/* Finds the accelerator. Firecracker needs KVM. Tests use a stand-in for Firecracker, which names
+ * itself in its version. The stand-in emulates, so its accelerator is TCG, and a config that asks
+ * for KVM is refused. */
 static int fc_accelerator(const struct config *config, enum accelerator *out, char reason[256],
 			  struct error *err)
 {
@@ -76,9 +76,9 @@ static int find_firecracker(struct backend_host *host, struct error *err)
 	return 0;
 }
 
-/* Sets which architectures of machines can run on this host, and why each other one cannot. Only
- * machines of the host's own architecture can run, if there is a usable Firecracker with KVM, or
- * the stand-in. */
+/* Finds the architectures whose machines can run on this host. For each other architecture, finds
+ * the reason why not. Only machines of the host's own architecture can run. They need a usable
+ * Firecracker with KVM, or the stand-in. */
 static void find_machines(struct backend_host *host, enum kvm_kernels kernels,
 			  const struct error *missing)
 {
@@ -108,8 +108,9 @@ static int fc_host(struct backend_host *out, struct error *err)
 	if (host_find_kvm(&host, &facts, err) < 0)
 		return -1;
 	snprintf(host.accelerator_reason, sizeof(host.accelerator_reason), "%s", facts.reason);
-	/* The caller wants the present facts, so the remembered version is forgotten: a script at
-	 * Firecracker's path may run another program now. */
+	/* The version may have been remembered, and a script at Firecracker's path may run another
+	 * program now. The caller wants the facts of this moment, so the remembered version is
+	 * forgotten. */
 	fc_check_forget();
 	host.vsock_available = find_firecracker(&host, &missing) == 0;
 	if (!host.vsock_available)
@@ -149,7 +150,7 @@ const struct backend backend_firecracker = {
 	.takes_no_bzimage = true,
 	.binds_vsock = true,
 	.powers_off_by_reset = true,
-	/* aarch64 has no SendCtrlAltDel: src/firecracker/src/api_server/request/actions.rs */
+	/* aarch64 has no SendCtrlAltDel (src/firecracker/src/api_server/request/actions.rs). */
 	.lacks_power_button = {[ARCHITECTURE_ARM64] = true},
 	.refusals = fc_refusals,
 	.host = fc_host,

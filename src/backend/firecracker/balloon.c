@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The balloon, which changes the size of the guest's memory. Firecracker gets the amount of memory
- * that the guest must give up. When asked, Firecracker says how much the guest has given up so far.
- * A guest needs time, and may be unable to give up enough memory. The answer is the guest's size
- * when the wanted size was reached, or when the time was over.
+ * The balloon, which changes the size of the guest's memory. Firecracker is told the amount of
+ * memory that the guest must give up. When it is asked, it returns how much the guest has given up
+ * so far.
+ *
+ * A guest needs time, and may be unable to give up enough memory. The balloon command is answered
+ * when the guest has reached the wanted size, or when its time is over. The answer is the guest's
+ * size at that moment.
  */
 #include "backend/firecracker/firecracker.h"
 #include "base/cleanup.h"
@@ -12,7 +15,7 @@
 #include "base/limits.h"
 
 #define STATISTICS "Firecracker's API: GET /balloon/statistics"
-#define LOOKS 10 /* how many LIMIT_API_LOOK_MS pass between two questions */
+#define LOOKS 10 /* the number of LIMIT_API_LOOK_MS between two questions to Firecracker */
 
 static void tell_balloon(struct firecracker *fc, const struct error *why)
 {
@@ -26,8 +29,8 @@ static void tell_balloon(struct firecracker *fc, const struct error *why)
 
 static void ask_again_later(struct firecracker *fc);
 
-/* Reads from an answer how many MiB the guest has given up. A malformed answer gives ERR_IO, since
- * it is not the caller's fault. */
+/* Reads from an answer how many MiB the guest has given up. A malformed answer fails with ERR_IO,
+ * since it is Firecracker's fault and not the caller's. */
 static int read_given(const struct firecracker *fc, const json_t *body, int64_t *out,
 		      struct error *err)
 {

@@ -19,22 +19,22 @@
 #include "base/proc.h"
 #include "base/program.h"
 
-/* The oldest version that is accepted. 1.14 has free page reporting of the balloon, and earlier
- * versions are out of support.
- * https://github.com/firecracker-microvm/firecracker/blob/main/CHANGELOG.md */
+/* The oldest version that is accepted. Since 1.14 the balloon has free page reporting. Earlier
+ * versions are no longer supported by their authors.
+ * https://github.com/firecracker-microvm/firecracker/blob/main/CHANGELOG.md. */
 #define MAJOR_MIN 1
 #define MINOR_MIN 14
 
-/* Versions that are new enough, and have a defect. */
+/* Versions that are refused because of a defect, although they are not too old. */
 static const struct {
-	/* The last version with the defect. All earlier versions of this minor have the defect
-	 * too. */
+	/* The last version that has the defect. All earlier versions with the same major and minor
+	 * number have it too. */
 	int major, minor, patch;
 	const char *defect, *instead;
 } defects[] = {
-	/* After a resume without a snapshot, the VMM holds back all bytes that the host sends. The
-	 * VMM waits for the guest's answer to a message that the guest never got: CHANGELOG.md,
-	 * #6100, after 1.16.1; Vsock::kick() and process_rx() of
+	/* After a resume without a snapshot, the VMM holds back all bytes that the host sends. It
+	 * waits for the guest's answer to a message that the guest never got. See CHANGELOG.md,
+	 * #6100, after 1.16.1, and Vsock::kick() and process_rx() of
 	 * src/vmm/src/devices/virtio/vsock/device.rs, v1.16.1. */
 	{1, 16, 1, "loses its vsock after a pause, which a session's quota needs",
 	 "1.14, 1.15 or a version after 1.16.1"},
@@ -77,8 +77,8 @@ char *fc_find(struct error *err)
 
 program_finder *const fc_binaries[] = {fc_find, NULL};
 
-/* Checks that an ELF program is for this host's architecture. A script is not checked, since it
- * runs anywhere. */
+/* Checks that an ELF program is for this host's architecture. A script is not checked, since it may
+ * run on any architecture. */
 static int check_machine(const char *path, struct error *err)
 {
 	static const struct {
@@ -199,8 +199,8 @@ int fc_check(const char *path, struct fc_version *out, struct error *err)
 			return error_set(err, ERR_UNAVAILABLE, "Firecracker: %s: %s", path,
 					 why.msg);
 	}
-	/* A remembered version is checked too: another build of this program may have found it
-	 * good. */
+	/* A remembered version is judged again, since another build of this program may have
+	 * remembered it and have accepted other versions. */
 	if (judge_version(path, &version, err) < 0)
 		return -1;
 	if (!known && strlen(buf_string(&said)) < sizeof(facts.vmm_said)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Boots a VM. The cell is started first, since it takes longest to make the namespaces. Then the
- * companions are started, and then Firecracker runs in the cell. No function waits for Firecracker:
- * talk.c goes on when Firecracker has opened its API. This file also frees the VM when none of its
- * processes runs any more.
+ * Boots a VM. The cell is started first, because its namespaces need the most time. Then the
+ * companions are started, and then Firecracker runs in the cell. No function waits for Firecracker.
+ * talk.c continues when Firecracker has opened its API. This file also frees the VM when none of
+ * its processes runs any more.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -46,9 +46,10 @@ static int start_firecracker(struct firecracker *fc, const struct vm_boot *boot,
 	return vm_release(vm, err) < 0 ? -1 : fc_talk_begin(fc, err);
 }
 
-/* Firecracker's exit codes:
- * https://github.com/firecracker-microvm/firecracker/blob/main/src/vmm/src/lib.rs, FcExitCode. The
- * code 155 never comes: on SIGPIPE Firecracker goes on (src/vmm/src/signal_handler.rs). */
+/* Firecracker's exit codes (FcExitCode in
+ * https://github.com/firecracker-microvm/firecracker/blob/main/src/vmm/src/lib.rs). The code 155,
+ * which is for SIGPIPE, never comes: Firecracker goes on after a SIGPIPE
+ * (src/vmm/src/signal_handler.rs). */
 static const struct {
 	int code;
 	enum vm_end end;

@@ -13,14 +13,15 @@
 #include "backend/parts/vm.h"
 #include "base/buf.h"
 
-/* The function that is called when the VM is paused. All 0: no pause was asked for. */
+/* The function that is called when the VM is paused. All members are 0 if no pause was asked
+ * for. */
 struct fc_waiting {
 	vm_done_fn *fn;
 	void *data;
 };
 
-/* The function that is called when the guest's memory has its new size. All 0: no size was asked
- * for. */
+/* The function that is called when the guest's memory has its new size. All members are 0 if no new
+ * size was asked for. */
 struct fc_balloon {
 	int64_t wanted_mib, actual_mib;
 	uint64_t deadline_ns;
@@ -29,24 +30,27 @@ struct fc_balloon {
 	struct loop_watch *timer;
 };
 
-#define FC_METRICS_FILE "metrics.json" /* a file of the workspace */
+#define FC_METRICS_FILE "metrics.json" /* the name of the metrics file in the workspace */
 struct fc_metrics {
-	int fd; /* a FIFO, which Firecracker opens by its name; -1: none */
+	/* The FIFO of the metrics, which Firecracker opens by its name; -1: there is none. */
+	int fd;
 	int workspace_fd;
 	struct log *log;
 	struct loop *loop;
 	struct loop_watch *watch;
-	struct loop_watch *timer; /* runs until the next metrics may be written to the file */
+	/* The timer that runs until the next metrics may be written to the file. */
+	struct loop_watch *timer;
 	struct buf line;
-	bool cut;	   /* the line that is being read is too long, so its rest is dropped */
-	struct buf newest; /* the newest whole line, which is not written to the file yet */
+	/* The line that is being read is too long, so the remaining bytes of it are dropped. */
+	bool cut;
+	struct buf newest; /* the newest complete line, which was not written to the file yet */
 };
 
 struct firecracker {
-	struct vm vm; /* the first member, so that fc_of() can cast a struct vm */
+	struct vm vm; /* must be the first member, so that fc_of() can cast a struct vm */
 	struct api *api;
-	json_t *requests; /* the calls that describe the machine and start it */
-	size_t next;	  /* the index of the next request */
+	json_t *requests; /* an array of the calls that describe the machine and start it */
+	size_t next;	  /* the index of the next request in that array */
 	bool started;	  /* all requests were answered, and stdout has the guest's output */
 	int64_t memory_mib;
 	enum architecture architecture;
@@ -56,15 +60,17 @@ struct firecracker {
 	struct error closed_why;
 	struct fc_waiting pausing;
 	struct fc_balloon balloon;
-	struct stderr_log own_log; /* the lines of Firecracker's logger */
-	struct stderr_log early;   /* Firecracker's lines on stdout, before `started` */
-	int log_fd;		   /* a FIFO, which Firecracker opens by name */
+	struct stderr_log own_log; /* the log for the lines of Firecracker's logger */
+	/* The log for Firecracker's lines on stdout, before `started` is true. */
+	struct stderr_log early;
+	/* The FIFO of Firecracker's logger, which Firecracker opens by name. */
+	int log_fd;
 	struct fc_metrics metrics;
 
 	/* Used only in the broker: the supervisor has got its one connection to the API. */
 	bool connected;
 
-	int stdin_fd, stdout_fd; /* the serial console */
+	int stdin_fd, stdout_fd; /* this process's ends of the serial console */
 	struct loop_watch *stdin_watch, *stdout_watch;
 };
 static_assert(offsetof(struct firecracker, vm) == 0, "fc_of() is a cast");
@@ -74,24 +80,26 @@ static inline struct firecracker *fc_of(struct vm *vm)
 	return (struct firecracker *)vm;
 }
 
-/* Firecracker's ends of its channels, until it is started. */
+/* Firecracker's ends of its channels. This process holds them until Firecracker is started. */
 struct fc_ends {
-	int in, out, err; /* Firecracker's ends of its stdin, stdout and stderr */
+	int in, out, err; /* the ends for Firecracker's stdin, stdout and stderr */
 };
 
-/* boot.c */
+/* Functions of boot.c: */
 struct vm *fc_boot(struct loop *loop, const struct vm_boot *boot, const struct vm_events *events,
 		   struct error *err);
 void fc_free(struct vm *vm); /* accepts NULL */
 
-/* start.c: starts the cell with Firecracker in it. Firecracker runs only after vm_release(). */
+/* Function of start.c. Starts the cell with Firecracker in it. Firecracker runs only after
+ * vm_release(). */
 int fc_start(struct firecracker *fc, const struct vm_boot *boot, const struct fc_ends *ends,
 	     struct error *err);
 
-/* sockets.c: makes VM_RUN_DIR, which the cell sees as FC_RUN, and the names in it. */
+/* Functions of sockets.c. This one makes VM_RUN_DIR, which the cell sees as FC_RUN, and the names
+ * in it. */
 int fc_run_open(struct firecracker *fc, const struct vm_boot *boot, struct error *err);
-/* Connects to the API, through the broker if there is one. Returns a descriptor. ERR_NOT_FOUND:
- * Firecracker has not made the socket yet. */
+/* Connects to the API, through the broker if there is one. Returns a descriptor. Fails with
+ * ERR_NOT_FOUND if Firecracker has not made the socket yet. */
 int fc_run_connect(struct firecracker *fc, struct error *err);
 /* Moves the socket of the guest's vsock, which Firecracker has made, to <workspace>/vsock.sock. */
 int fc_run_place_vsock(const struct firecracker *fc, struct error *err);
@@ -101,25 +109,25 @@ int fc_run_start_link(struct firecracker *fc, const struct vm_boot *boot, struct
 /* Gives the link's socket for clients the name <workspace>/agent.sock. Called when the guest's
  * agent serves the link. */
 int fc_linked(struct vm *vm, struct error *err);
-/* The broker's duty for the sockets of Firecracker; its data is the struct vm. */
+/* The broker's duty for the sockets of Firecracker. Its data is the struct vm. */
 extern const struct broker_duty fc_socket_duty;
 
-/* talk.c: the calls to the API, and when they are made. */
+/* Functions of talk.c, which makes the calls to the API: */
 int fc_talk_begin(struct firecracker *fc, struct error *err);
 void fc_fail(struct firecracker *fc, const struct error *why); /* ends the VM */
 int fc_power_button(struct vm *vm, struct error *err);
 int fc_resume(struct vm *vm, struct error *err);
 int fc_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
 
-/* balloon.c */
+/* Functions of balloon.c: */
 int fc_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct error *err);
 
-/* serial.c */
+/* Functions of serial.c: */
 int fc_serial_open(struct firecracker *fc, struct fc_ends *ends, struct error *err);
 void fc_serial_drain(struct firecracker *fc);
 size_t fc_console(struct vm *vm, const uint8_t *bytes, size_t len);
 
-/* metrics.c */
+/* Functions of metrics.c: */
 int fc_metrics_open(struct firecracker *fc, struct error *err);
 void fc_metrics_drain(struct fc_metrics *metrics);
 void fc_metrics_close(struct fc_metrics *metrics);

@@ -9,8 +9,8 @@
 
 #define LENGTH_NONE SIZE_MAX
 
-/* The status line and the headers of a response, while they are read. The empty line after them
- * does not count. */
+/* The status line and the headers of a response, while they are read. The empty line at their end
+ * is not a part of them. */
 struct head {
 	const char *at, *end;
 	size_t content_length;
@@ -22,7 +22,7 @@ static bool is_digit(char c)
 }
 
 /* Takes the next line, without its CRLF. Returns false if there is no further line, or if the line
- * has a control character or no CRLF. */
+ * has a control character or lacks its CRLF. */
 static bool next_line(struct head *h, const char **line, size_t *len)
 {
 	const char *end = memchr(h->at, '\r', (size_t)(h->end - h->at));
@@ -40,7 +40,8 @@ static bool next_line(struct head *h, const char **line, size_t *len)
 
 static const char status_front[] = "HTTP/1.";
 
-/* Reads a line like "HTTP/1.1 204 No Content"; the words may be missing. */
+/* Reads a status line such as "HTTP/1.1 204 No Content". The words after the number may be
+ * missing. */
 static bool read_status(const char *line, size_t len, int *status)
 {
 	const char *code = line + sizeof(status_front) + 1;
@@ -127,12 +128,13 @@ int http_take(const uint8_t *bytes, size_t len, size_t body_max, struct http_res
 	      struct error *err)
 {
 	const char *text = (const char *)bytes;
-	/* The end of the last header. The CRLF of the last header and an empty line follow. */
+	/* The end of the last header. After it come the CRLF of the last header and an empty
+	 * line. */
 	const char *end = memmem(text, len < HTTP_HEAD_MAX ? len : HTTP_HEAD_MAX, "\r\n\r\n", 4);
 	struct head head = {.at = text, .content_length = LENGTH_NONE};
 	int status = 0;
 
-	/* If the first bytes do not begin a status line, more bytes are not awaited. */
+	/* If the first bytes cannot begin a status line, the response is refused at once. */
 	if (memcmp(text, status_front,
 		   len < sizeof(status_front) - 1 ? len : sizeof(status_front) - 1) != 0)
 		return error_set(

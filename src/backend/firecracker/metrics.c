@@ -2,9 +2,9 @@
 /*
  * Keeps the metrics that Firecracker counts about itself:
  * https://github.com/firecracker-microvm/firecracker/blob/main/docs/metrics.md. Firecracker writes
- * a line of JSON once a minute, and when it ends. The last line is kept in the workspace, for a
- * person who wants to know what a device or the rate limiter did. A guest may have taken over
- * Firecracker, so nothing depends on the metrics.
+ * them as a line of JSON, once a minute and when it ends. The last line is kept in the workspace,
+ * for a person who wants to know what a device or the rate limiter has done. A guest may have taken
+ * over Firecracker, so nothing depends on the metrics.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,8 @@
 #include "base/limits.h"
 #include "base/path.h"
 
-/* The length of the longest line that is kept. With many devices a line has about 20 KiB. */
+/* The length in bytes of the longest line that is kept. With many devices a line has about 20
+ * KiB. */
 #define LINE_MAX_BYTES (256 << 10)
 
 static void keep_newest(struct fc_metrics *m)
@@ -45,7 +46,7 @@ static void end_metrics_line(struct fc_metrics *m)
 	m->cut = false;
 }
 
-/* Takes bytes of the metrics. Drops a line that is too long, as a whole. */
+/* Takes bytes of the metrics. A line that is too long is dropped as a whole. */
 static void take_metrics(struct fc_metrics *m, const char *bytes, size_t n)
 {
 	while (n) {
@@ -84,8 +85,8 @@ static void on_metrics_time(struct loop *loop, void *data)
 	keep_in_time(m);
 }
 
-/* Writes the newest line to the file, but at most once in LIMIT_METRICS_MS. A Firecracker that was
- * taken over may write any number of lines. */
+/* Writes the newest line to the file, but not more than once in LIMIT_METRICS_MS. A Firecracker
+ * that was taken over may send any number of lines. */
 static void keep_in_time(struct fc_metrics *m)
 {
 	if (m->timer || !m->newest.len)
@@ -116,8 +117,8 @@ int fc_metrics_open(struct firecracker *fc, struct error *err)
 
 void fc_metrics_drain(struct fc_metrics *m)
 {
-	/* The loop is bounded. Firecracker has ended, so only the bytes that the pipe holds can
-	 * come. */
+	/* Firecracker has ended, so only bytes that are already in the pipe can come. The number of
+	 * reads is still limited. */
 	for (int i = 0; i < 256 && m->fd >= 0 && receive_metrics(m); i++)
 		;
 	if (m->newest.len)

@@ -2,22 +2,23 @@
 /*
  * The reasons for the contents of the requests.
  *
- * Kernel command line. Firecracker cannot switch a machine off, since its ACPI has no S5.
- * Firecracker ends when the guest resets the processor by the keyboard controller (reboot=k). So
- * init is told to reset the processor instead of a power-off (microagent.poweroff=reset).
- * Firecracker chooses the serials of drives, so init is told the names of the disks in their order
- * (microagent.disks). Firecracker itself adds pci=off and the devices. Its vsock device does not
- * pass on the end of one direction alone, so the agent's streams go over a link (microagent.link;
- * sockets.c).
+ * Kernel command line. Firecracker cannot switch a machine off, since its ACPI has no S5. It ends
+ * when the guest resets the processor by the keyboard controller (reboot=k). So init is told to
+ * reset the processor instead of a power-off (microagent.poweroff=reset). Firecracker chooses the
+ * serials of drives, so init is told the names of the disks in their order (microagent.disks).
+ * Firecracker itself adds pci=off and the words for its devices. Its vsock device does not tell one
+ * side that the other side has ended only its own direction. So the agent's streams go over a link
+ * (microagent.link; sockets.c).
  *
- * Drives. No drive is the "root device". Such a drive would put root= on the command line, and the
- * initramfs has no use for this word. The guest sees the drives as /dev/vda and so on in their
- * order. With "Writeback" the guest's flushes reach the host's disk; the default throws the flushes
- * away.
+ * Drives. No drive is the "root device". For such a drive Firecracker would put root= on the
+ * command line, and the initramfs has no use for this word. The guest sees the drives as /dev/vda
+ * and so on, in their order. With "Writeback" the guest's flushes reach the host's disk. By default
+ * Firecracker throws the flushes away.
  *
- * Balloon. Pages that the guest frees go back to the host by themselves. The balloon's size is
- * known only from the statistics, which cannot be turned on later. The guest's own part of the
- * statistics is not needed, so it is refreshed at the longest interval that can be set.
+ * Balloon. Pages that the guest frees go back to the host without a request. Only the statistics
+ * contain the balloon's size, and they cannot be turned on later. The part of the statistics that
+ * comes from the guest is not needed. So the guest is asked for it at the longest interval that can
+ * be set.
  */
 #include "backend/firecracker/requests.h"
 
@@ -61,7 +62,8 @@ static int put_disk_names(struct buf *line, const struct vm_boot *boot)
 	return 0;
 }
 
-/* Returns " -- " and the words that the kernel passes to init, or "" if there are none. */
+/* Returns " -- " and the words that the kernel passes to init. Returns "" if there are no such
+ * words. */
 static const char *init_word(const struct vm_boot *boot)
 {
 	if (boot->use != VM_RUN)
@@ -71,7 +73,8 @@ static const char *init_word(const struct vm_boot *boot)
 
 static int put_boot_source(json_t *list, const struct vm_boot *boot)
 {
-	autobuf struct buf line = BUF_INIT(2048); /* an x86-64 kernel takes no longer line */
+	/* The limit for the command line of an x86-64 kernel, in bytes. */
+	autobuf struct buf line = BUF_INIT(2048);
 
 	if (buf_printf(&line, NULL, APPEND) < 0 || put_disk_names(&line, boot) < 0 ||
 	    buf_printf(&line, NULL, "%s%s", boot->rootfs_fd < 0 ? " microagent.root=ram" : "",
@@ -89,7 +92,7 @@ static json_t *rate(int64_t per_second)
 	return json_pack("{s:I, s:i}", "size", (json_int_t)per_second, "refill_time", REFILL_MS);
 }
 
-/* Adds the rates of the config to a drive. Firecracker limits each drive by itself, so check.c
+/* Adds the rates of the config to a drive. Firecracker limits each drive separately. So check.c
  * refuses rates for a machine with several writable drives. */
 static void put_limiter(json_t *body, const struct config *config)
 {
@@ -102,7 +105,8 @@ static void put_limiter(json_t *body, const struct config *config)
 	json_object_set_new(body, "rate_limiter", limiter);
 }
 
-/* Writes the id of a drive. An id may have only letters, digits and "_". */
+/* Writes the id of a drive, which is made from its serial. An id may have only letters, digits and
+ * "_". */
 static void drive_id(const char *serial, char out[VM_SERIAL_SIZE])
 {
 	snprintf(out, VM_SERIAL_SIZE, "%s", serial);

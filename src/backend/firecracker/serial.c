@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The serial console, which is Firecracker's stdin and stdout: two pipes. Firecracker reads stdin
- * only if stdin is a terminal or a FIFO. Firecracker does not wait if the pipe of stdout is full,
- * and output is lost then, so this pipe is larger than others. Until Firecracker is told another
- * place for its own log, its stdout has this log.
+ * The serial console, which consists of two pipes: Firecracker's stdin and stdout. Firecracker
+ * reads stdin only if stdin is a terminal or a FIFO. If the pipe of stdout is full, Firecracker
+ * does not wait, and the output is lost. So this pipe is larger than usual. Firecracker writes its
+ * own log to stdout until it is told to write the log elsewhere.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static void on_stdout(struct loop *loop, int fd, uint32_t events, void *data)
 	receive_stdout(data);
 }
 
-/* Reads the rest of the output, at most as much as the pipe holds. */
+/* Reads the output that is left, at most as many bytes as the pipe holds. */
 void fc_serial_drain(struct firecracker *fc)
 {
 	for (int i = 0; i < PIPE_BYTES / 4096 && fc->stdout_watch; i++)
@@ -68,7 +68,8 @@ static int make_pipe(int *ours, int *theirs, bool we_write, struct error *err)
 		return -1;
 	*ours = ends[we_write];
 	*theirs = ends[!we_write];
-	(void)fcntl(*ours, F_SETPIPE_SZ, PIPE_BYTES); /* if the host allows it */
+	/* Fails if the host does not allow it, which is ignored. */
+	(void)fcntl(*ours, F_SETPIPE_SZ, PIPE_BYTES);
 	return fd_nonblock(*ours, true, err);
 }
 

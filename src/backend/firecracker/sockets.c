@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <workspace>/vmm is the only directory of the host in Firecracker's cell. In this directory
- * Firecracker binds the sockets of its API and of the guest's vsock. The directory has links to the
- * sockets of the host ports that the guest may dial, and Firecracker can reach these sockets
- * nowhere else. It also has two FIFOs, for Firecracker's log and metrics. The API's name is removed
- * as soon as the live supervisor is connected, so that no other process can connect. The vsock's
- * name moves to its usual place. The broker does both steps, since a live supervisor can make no
- * Unix socket. Firecracker can write to the directory, so a name in the directory could be a link
- * to another program's socket. So each name is first opened and checked by descriptor.
+ * The sockets of Firecracker. <workspace>/vmm is the only directory of the host in Firecracker's
+ * cell. In this directory Firecracker makes the sockets of its API and of the guest's vsock. The
+ * directory has hard links to the sockets of the host ports that the guest may dial, and
+ * Firecracker reaches these sockets only there. It also has two FIFOs, for Firecracker's log and
+ * metrics.
  *
- * The link. Firecracker's vsock device does not pass on the end of one direction alone. If the host
+ * The name of the API's socket is removed as soon as the live supervisor is connected, so that no
+ * other process can connect. The socket of the vsock is moved to <workspace>/vsock.sock. The broker
+ * does both steps, since a live supervisor cannot make a Unix socket. Firecracker can write to the
+ * directory, so a name in it could be a link to another program's socket. So each name is first
+ * opened, and checked by its descriptor.
+ *
+ * The link. Firecracker's vsock device handles the end of a single direction wrongly. If the host
  * ends its direction, both directions end. If the guest ends its direction, the host is not told
  * (https://github.com/firecracker-microvm/firecracker/blob/v1.15.1/src/vmm/src/devices/virtio/vsock/csm/connection.rs).
  * So PID 1 of the guest makes one connection to the host's port LINK_PORT before any workload runs.
- * Packets go over this connection as through a virtio-serial port (vsockd/port.h). vsockd serves
- * the link to clients of the host by <workspace>/agent.sock. That socket exists as soon as the
- * guest's agent has said that it serves the link. A guest that does not know the link is reached
- * only by vsock.sock.
+ * This connection carries the same packets as a virtio-serial port (vsockd/port.h). vsockd serves
+ * the link to clients of the host through <workspace>/agent.sock. That socket exists as soon as the
+ * guest's agent has reported that it serves the link. A guest that does not know the link is
+ * reached only through vsock.sock.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,8 +38,8 @@
 
 enum { ASK_FOR_API = 'a', ASK_FOR_VSOCK = 'v', ASK_FOR_AGENT = 'g' };
 
-/* Makes the run directory, which belongs to this process's user and to the cell's group. Returns
- * its descriptor, which the caller closes, or -1 with an error. */
+/* Makes the run directory. It belongs to the user of this process and to the group of the cell.
+ * Returns its descriptor, which the caller closes, or -1 with an error. */
 static int make_run_dir(int workspace_fd, struct error *err)
 {
 	uid_t id = cell_id();
@@ -51,8 +54,8 @@ static int make_run_dir(int workspace_fd, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* Links the sockets of the host ports into the run directory, under the same names as in the
- * workspace. */
+/* Makes links to the sockets of the host ports in the run directory. They have the same names as in
+ * the workspace. */
 static int link_host_ports(const struct vm_boot *boot, int run, struct error *err)
 {
 	uid_t id = cell_id();
@@ -67,7 +70,7 @@ static int link_host_ports(const struct vm_boot *boot, int run, struct error *er
 	return 0;
 }
 
-/* Makes a FIFO and opens it for reading and writing, so that a read finds no end while no process
+/* Makes a FIFO. Opens it for reading and writing, so that a read finds no end while no process
  * writes. Returns its descriptor, which the caller closes, or -1 with an error. */
 static int make_fifo(int run, const char *name, struct error *err)
 {
@@ -94,9 +97,9 @@ int fc_run_open(struct firecracker *fc, const struct vm_boot *boot, struct error
 
 /* --- the two sockets that it makes ------------------------------------------------------------ */
 
-/* Opens the socket with this name in the run directory, and follows no symbolic link. Writes the
- * path of the socket by descriptor (/proc/self/fd/N) to link. Returns the descriptor, which the
- * caller closes, or -1 with an error. */
+/* Opens the socket with this name in the run directory. Does not follow a symbolic link. Writes a
+ * path of the socket to `link`, which names it by its descriptor (/proc/self/fd/N). Returns the
+ * descriptor, which the caller closes, or -1 with an error. */
 static int open_socket_name(const struct vm *vm, const char *name, char link[32], struct error *err)
 {
 	autoclose int run =
@@ -127,7 +130,7 @@ static int connect_to_api(struct vm *vm, struct error *err)
 		return error_errno(err, errno, "socket");
 	if (vm_keep_accepted(vm, fd, err) < 0)
 		return -1;
-	/* A connection is refused if Firecracker has bound the socket, and does not listen yet. */
+	/* A connection is refused if Firecracker has made the socket but does not listen yet. */
 	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
 		return errno == ECONNREFUSED || errno == EAGAIN
 			       ? error_set(
@@ -140,8 +143,8 @@ static int connect_to_api(struct vm *vm, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* Moves the vsock's socket into the workspace, with the owner and mode of a socket that this
- * process has made. */
+/* Moves the socket of the vsock into the workspace. Gives it the owner and mode of a socket that
+ * this process has made. */
 static int place_vsock(const struct vm *vm, struct error *err)
 {
 	char link[32];
@@ -159,7 +162,7 @@ static int place_vsock(const struct vm *vm, struct error *err)
 
 /* --- the link --------------------------------------------------------------------------------- */
 
-/* Makes the socket of the link, to which Firecracker connects from its cell. Returns the listening
+/* Makes the socket of the link. Firecracker connects to it from its cell. Returns the listening
  * descriptor, which the caller closes, or -1 with an error. */
 static int listen_for_link(int workspace_fd, struct error *err)
 {
@@ -194,7 +197,7 @@ static int place_agent(const struct vm *vm, struct error *err)
 	return 0;
 }
 
-/* Does in the broker what ask_for_socket() has asked for. */
+/* Does in the broker what ask_for_socket() asks for. */
 static int serve_socket(void *data, const struct broker_message *in, struct broker_message *out,
 			struct error *err)
 {
@@ -210,8 +213,8 @@ static int serve_socket(void *data, const struct broker_message *in, struct brok
 		return place_vsock(vm, err);
 	if (in->bytes[0] == ASK_FOR_AGENT)
 		return place_agent(vm, err);
-	/* Only one connection is given out: the process that asks must not choose which connection
-	 * a quarantine spares. */
+	/* The broker gives out only one connection. Otherwise the process that asks could choose
+	 * which connection a quarantine spares. */
 	if (fc_of(vm)->connected)
 		return error_set(
 			err, ERR_CONFLICT,
@@ -238,7 +241,7 @@ int fc_run_connect(struct firecracker *fc, struct error *err)
 	struct broker_message out = {0};
 	struct stat st;
 
-	/* The broker is not asked before the API exists. */
+	/* The broker is asked only when the API's socket exists. */
 	if (fstatat(fc->vm.workspace_fd, VM_RUN_DIR "/" FC_API_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_set(err, ERR_NOT_FOUND,
 				 "Firecracker has not yet made the socket of its API");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starts Firecracker in its cell. Firecracker opens files by name. So the cell shows the checked
- * files under its own names (cell_file), by the descriptors with which they were checked.
+ * Starts Firecracker in its cell. Firecracker opens files by name. So the cell has fixed names
+ * (cell_file) for the files that were checked, and each name is made from the descriptor with which
+ * the file was checked.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,8 +92,8 @@ static int list_cell_files(struct cell_parts *p, const struct vm_boot *boot, int
 		add_disk(p, boot->disks[i].serial, boot->disks[i].fd, boot->disks[i].read_only);
 	add_file(p, run, FC_RUN, false);
 	add_file(p, boot->kernel_fd, FC_KERNEL, true);
-	/* The initramfs of a machine with its root in memory is made in memory. Such a file has no
-	 * name that the cell could show, so the cell gets a copy. */
+	/* If the root file system is in memory, the initramfs is a file in memory too. No path
+	 * names such a file, so the cell gets a copy. */
 	if (fcntl(boot->initrd_fd, F_GET_SEALS) >= 0)
 		p->data[p->ndata++] = (struct cell_data){boot->initrd_fd, FC_INITRD, false};
 	else
@@ -102,10 +103,12 @@ static int list_cell_files(struct cell_parts *p, const struct vm_boot *boot, int
 
 /*
  * Copies a disk that is only read. Returns the copy's descriptor, which the caller closes, or -1
- * with an error. A reader also writes: a file system that was not unmounted must replay its journal
- * before it can be read. Firecracker has no layer for these writes, so the reader gets a copy. The
- * copy shares its blocks with the original if the host's file system can do that, and is removed
- * with the run directory. The room that a start needs is kept free.
+ * with an error. Even a reader writes to its disk. A file system that was not unmounted must replay
+ * its journal before it can be read. Firecracker has no layer for these writes, so the reader gets
+ * a copy.
+ *
+ * The copy shares its blocks with the disk if the host's file system can do that. It is removed
+ * with the run directory. The free space that a start needs is not used for the copy.
  */
 static int copy_looked_at(const struct vm_boot *boot, int run, struct error *err)
 {
@@ -132,8 +135,7 @@ static int spawn_parts(struct firecracker *fc, const struct vm_boot *boot,
 			"the filter refuses Firecracker no system call: the kernel's log has the calls that it would refuse");
 	if (vmm_filter_open(VMM_FIRECRACKER, fc->vm.unfiltered, &filter, err) < 0)
 		return -1;
-	/* The label is not passed on, since Firecracker accepts only an id of letters and
-	 * digits. */
+	/* Firecracker does not get the label, since it accepts only an id of letters and digits. */
 	argv_add(&words, p->program);
 	argv_add(&words, "--api-sock");
 	argv_add(&words, FC_RUN "/" FC_API_NAME);
@@ -143,7 +145,7 @@ static int spawn_parts(struct firecracker *fc, const struct vm_boot *boot,
 		.argv = argv_finish(&words, err),
 		.readable = p->readable,
 		.device = p->version.stand_in ? NULL : kvm_device(),
-		.proc = p->version.stand_in != NULL, /* the stand-in's programs need it */
+		.proc = p->version.stand_in != NULL, /* the programs of the stand-in need /proc */
 		.tun = fc->vm.net.mode != NETWORK_ISOLATED,
 		.data = p->data,
 		.ndata = p->ndata,

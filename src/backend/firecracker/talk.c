@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the calls to Firecracker's API. Firecracker opens the API some time after its start, so the
- * API is looked for until it exists. Then the requests are sent one after the other, and the guest
- * runs when the last request was answered. If a request is refused or gets no answer, the machine
+ * Makes the calls to Firecracker's API. Firecracker opens the API some time after its start, so
+ * this file looks for it again and again. Then the requests are sent one after the other. When the
+ * last request was answered, the guest runs. If a request is refused or gets no answer, the machine
  * ends, and the error has the request's name and the reason.
  */
 #include <stdio.h>
@@ -24,7 +24,7 @@ void fc_fail(struct firecracker *fc, const struct error *why)
 	cell_kill(&fc->vm.cell);
 }
 
-/* Ends the VM, unless the connection is closed: on_api_closed() handles a closed connection. */
+/* Ends the VM, unless the connection is closed. on_api_closed() handles a closed connection. */
 static void fail_unless_closed(struct firecracker *fc, const struct error *why)
 {
 	if (!api_is_closed(fc->api))
@@ -44,7 +44,7 @@ static void on_made(void *data, const json_t *body, const struct error *why)
 		fail_unless_closed(fc, why);
 		return;
 	}
-	/* Firecracker binds the vsock's socket before it answers this request. */
+	/* Firecracker makes the socket of the vsock before it answers this request. */
 	if (strcmp(path, "/vsock") == 0 && fc_run_place_vsock(fc, &err) < 0) {
 		error_prefix(&err, "Firecracker's vsock");
 		fc_fail(fc, &err);
@@ -63,8 +63,8 @@ static void make_next_request(struct firecracker *fc)
 		json_decref(steal_ptr(&fc->requests));
 		vm_has_read(&fc->vm);
 		/* From now on calls get a longer deadline. The thread of Firecracker that answers
-		 * calls also writes the guest's flushes out, and waits up to 30 s for a pause:
-		 * v1.15.1, src/firecracker/src/api_server_adapter.rs, run_microvm();
+		 * calls also writes the guest's flushes to the disks, and waits up to 30 s for a
+		 * pause. See v1.15.1, src/firecracker/src/api_server_adapter.rs, run_microvm();
 		 * src/vmm/src/devices/virtio/block/virtio/io/sync_io.rs, flush();
 		 * src/vmm/src/lib.rs, RECV_TIMEOUT_SEC. */
 		api_set_deadline(fc->api, LIMIT_API_RUNNING_MS);
@@ -87,7 +87,7 @@ static void on_close_time(struct loop *loop, void *data)
 }
 
 /* Handles the end of the connection to the API. If Firecracker has closed it silently, Firecracker
- * gets time to end too, since its exit code says more than this error. Otherwise Firecracker
+ * gets time to end, since its exit code says more than this error. Otherwise Firecracker
  * misbehaves, and the VM is ended. */
 static void on_api_closed(void *data, const struct error *why, bool silent)
 {
@@ -170,11 +170,13 @@ static void on_told(void *data, const json_t *body, const struct error *why)
 }
 
 /*
- * Presses Ctrl-Alt-Del on the machine's keyboard in place of a power button. Only x86-64 has this.
- * A kernel with SERIO_I8042, KEYBOARD_ATKBD and VT passes the keys to init, which ends the machine.
- * Debian's kernel is such a kernel, and the project's tuned kernel is not. The drivers would cost
- * each boot some tens of milliseconds, and only a guest that must stop before its agent has spoken
- * would need them. Such a guest is killed when its time is over.
+ * Presses Ctrl-Alt-Del on the machine's keyboard, since there is no power button. Only x86-64 has
+ * this keyboard. A kernel with SERIO_I8042, KEYBOARD_ATKBD and VT passes the keys to init, which
+ * ends the machine. Debian's kernel has these drivers.
+ *
+ * The project's tuned kernel does not. They would make each boot some tens of milliseconds longer.
+ * Only a guest that must stop before its agent has sent a message would need them. Such a guest is
+ * killed when its time is over.
  * https://github.com/firecracker-microvm/firecracker/blob/main/docs/api_requests/actions.md
  */
 int fc_power_button(struct vm *vm, struct error *err)
@@ -190,9 +192,9 @@ int fc_power_button(struct vm *vm, struct error *err)
 			json_pack("{s:s}", "action_type", "SendCtrlAltDel"), on_told, err);
 }
 
-/* Ends a VM that could not be resumed. Such a VM stands still and counts as running, and nothing
- * else would end it. To resume a running VM is no error: v1.15.1, src/vmm/src/vstate/vcpu.rs,
- * VcpuEvent::Resume. */
+/* Ends a VM that could not be resumed. Such a VM stands still although it counts as running, and
+ * nothing else would end it. To resume a VM that runs is not an error (v1.15.1,
+ * src/vmm/src/vstate/vcpu.rs, VcpuEvent::Resume). */
 static void on_resumed(void *data, const json_t *body, const struct error *why)
 {
 	(void)body;
