@@ -3,7 +3,8 @@
 
 #include "base/limits.h"
 
-#define OWN_HOST_PORTS 2 /* the ports of the control stream and of mediation */
+/* The number of ports that microagent itself uses: the control stream's and mediation's. */
+#define OWN_HOST_PORTS 2
 
 int bounds_check(const struct config *c, struct error *err)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a cell. bwrap is started with an info pipe and a hold pipe. bwrap clones the process that
- * becomes the program, and writes the pid of that process, in the pid namespace of this process, to
- * the info pipe. The cloned process makes the cell's root and then waits on the hold pipe.
- * Meanwhile this process opens the pidfd, and then lets the program run. So the program never runs
- * without a pidfd.
+ * Makes a cell. bwrap is started with an info pipe and a hold pipe. It clones a process that
+ * becomes the program. It writes the pid of that process, as this process sees it, to the info
+ * pipe. The cloned process makes the cell's root and then waits on the hold pipe. During that time
+ * this process opens the pidfd, and then lets the program run. So the program never runs before
+ * this process has its pidfd.
  *
- * If this process ends, bwrap ends too, by its parent-death signal, and the program ends with
- * bwrap. proc_spawn() must set this signal after the change of user, since the change clears it.
+ * If this process ends, bwrap is killed by its parent-death signal, and the program ends with
+ * bwrap. proc_spawn() must set this signal after the change of user, since that change clears
+ * it.
  */
 #include "backend/parts/cell.h"
 
@@ -35,14 +36,14 @@
 #include "base/platform/linux/proc_stage.h"
 #include "base/platform/process.h"
 
-#define FDS_MAX 48 /* the most descriptors of one cell, data included */
+#define FDS_MAX 48 /* the most descriptors of one cell, including those of its data files */
 #define READABLE_MAX 40
 
 const char *const cell_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", NULL};
 
 bool cell_id_is_mapped(const char *map, unsigned long id)
 {
-	unsigned long n[3]; /* inside, outside, count */
+	unsigned long n[3]; /* the numbers of the line: first id inside, first id outside, count */
 	char *end;
 
 	for (;;) {
@@ -90,8 +91,8 @@ uid_t cell_id(void)
 	return cell_id_is_usable(CELL_NOBODY) ? CELL_NOBODY : 0;
 }
 
-/* Finds the group that gives access to the device. Returns 1 if there is such a group, else 0. A
- * cell that root makes keeps only this group. */
+/* Finds the group that gives access to the device. Returns 1 if there is such a group, else 0. If
+ * root makes the cell, the cell keeps no supplementary group but this one. */
 static size_t device_group(const char *device, gid_t *group)
 {
 	struct stat st;
@@ -129,7 +130,7 @@ static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
 		if (proc_stage_add(&stage, spec->files[i].fd, spec->files[i].read_only, cell_id(),
 				   err) < 0)
 			return error_prefix(err, "%s", spec->files[i].path);
-	/* The mode of the host's own node may allow only root to open it. */
+	/* The mode of the host's own device node may let only root open it. */
 	if (spec->tun && cell_id() && proc_stage_add_device(&stage, CELL_TUN, cell_id(), err) < 0)
 		return -1;
 	proc.stage = stage.count ? &stage : NULL;
@@ -137,12 +138,12 @@ static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
 }
 
 /*
- * A spec in which the unreachable paths have become files by descriptor. The cell's user cannot
- * reach a path if a directory on the way lets only its owner pass (a program below root's home).
- * bwrap opens paths as that user, so these files must go into the cell by descriptor.
+ * A spec whose unreachable paths were turned into files by descriptor. The cell's user cannot reach
+ * a path if only the owner may enter one of its directories, for example a program in root's home.
+ * bwrap opens paths as that user. So these files must go into the cell by descriptor.
  */
 struct unreachable {
-	struct cell_spec spec; /* the spec, with only the paths that bwrap can reach */
+	struct cell_spec spec; /* the spec, which has only paths that bwrap can reach */
 	struct cell_file files[PROC_STAGE_MAX];
 	const char *readable[READABLE_MAX + 1];
 };
@@ -171,8 +172,8 @@ bool cell_is_reachable(const char *path)
 	return true;
 }
 
-/* Adds path to the files of the cell if the cell's user cannot reach it. Returns 1 if path was
- * added, 0 if path is left to bwrap, or -1 with an error. */
+/* Adds `path` to the files of the cell if the cell's user cannot reach it. Returns 1 if `path` was
+ * added, 0 if bwrap can open it, or -1 with an error. */
 static int take_unreachable(struct unreachable *u, const char *path, struct error *err)
 {
 	int fd;
@@ -238,8 +239,8 @@ static int start_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 		return error_set(
 			err, ERR_INTERNAL,
 			"the cell was to get more descriptors than it has room for: this is a bug of microagent");
-	/* This process keeps its ends in *cell, and the child gets the others. The hold "pipe" is a
-	 * socket, so that a closed other end causes no SIGPIPE. */
+	/* This process keeps its ends of the pipes in *cell, and the child gets the other ends. The
+	 * hold "pipe" is a socket, so that a write causes no SIGPIPE if the child has ended. */
 	if (fd_pipe(ends, err) < 0)
 		return -1;
 	cell->info_fd = ends[0];
@@ -268,7 +269,8 @@ static int spawn_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 	struct unreachable u;
 	int status;
 
-	/* A cell without an id of its own has this process's user, and reaches the same paths. */
+	/* A cell without its own user id runs as the user of this process. So it reaches the same
+	 * paths as this process. */
 	if (!cell_id())
 		return start_bwrap(spec, cell, err);
 	if (find_unreachable(spec, &u, err) < 0)
@@ -286,7 +288,8 @@ int cell_spawn(const struct cell_spec *spec, struct cell *out, struct error *err
 	if (spec->bwrap) {
 		status = spawn_bwrap(spec, &cell, err);
 	} else {
-		/* The program is a child of this process, and runs at once. */
+		/* The config wants no cell. The program is a child of this process, and runs at
+		 * once. */
 		status = spawn_cell(spec, spec->argv, spec->fds, spec->nfds, &cell, err);
 		if (status == 0) {
 			cell.pid = cell.monitor.pid;
@@ -303,8 +306,8 @@ int cell_spawn(const struct cell_spec *spec, struct cell *out, struct error *err
 	return 0;
 }
 
-/* Reads the pid from bwrap's record {"child-pid": N, ...}. If bwrap has failed before, the pipe
- * ends, and this is an error. */
+/* Reads the pid from bwrap's record {"child-pid": N, ...}. If bwrap has failed before it writes the
+ * record, the pipe ends, and the function fails. */
 static int read_info(int fd, pid_t *pid, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(4096);
@@ -340,8 +343,8 @@ int cell_await(struct cell *cell, struct error *err)
 		return 0;
 	if (read_info(cell->info_fd, &pid, err) < 0)
 		return -1;
-	/* The process waits on the hold pipe, so the pid is still its own. If the process has
-	 * failed and was reaped, another process may have the pid, and has another parent. */
+	/* The process waits on the hold pipe, so it still has this pid. But if it has failed and
+	 * was reaped, another process may have the pid. Such a process has another parent. */
 	autoclose int pidfd = pidfd_open(pid, 0);
 	if (pidfd < 0 || process_parent(pid) != cell->monitor.pid)
 		return error_set(
@@ -360,7 +363,8 @@ int cell_release(struct cell *cell, struct error *err)
 	if (cell_await(cell, err) < 0)
 		return -1;
 	autoclose int hold = steal_fd(&cell->hold_fd);
-	/* If the cell has failed since then, its processes end, and the watches notice this. */
+	/* A cell may have failed after the check. In that case its processes end, and the watches
+	 * notice that. */
 	(void)!send(hold, "", 1, MSG_NOSIGNAL);
 	return 0;
 }

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cell in which a program that is not part of microagent (QEMU, virtiofsd) runs: a bubblewrap
- * with its own user, pid, mount, net, ipc and uts namespaces, and a read-only root with only the
- * files that the program needs. The program is PID 1 of its pid namespace, so all processes that it
- * starts end with it.
+ * The cell in which a VMM or a companion runs that is not part of microagent (QEMU, virtiofsd). A
+ * cell is made by bubblewrap. It has its own user, pid, mount, net, ipc and uts namespaces. Its
+ * root is read-only and has only the files that the program needs. The program is PID 1 of its pid
+ * namespace, so all processes that it starts end with it.
  *
  * If root makes the cell, the cell also has its own user id: CELL_FIRST_ID plus the pid of the
- * calling process. The group id is the same number. A live supervisor owns exactly one VM, and its
- * pid is unique while it lives. So no two VMs share an id, and no id must be recorded. Nothing else
- * uses these numbers (systemd, containers and the distributions leave the uids 1879048192 to
- * 2147483647 unused). If the id is not mapped into the user namespace of this process, the id is
- * that of "nobody" (65534). If the namespace maps no other user at all, the cell keeps the id of
- * this process. The cell's id owns no file: the program gets all files that it reads or writes as
+ * calling process. The group id is the same number. A live supervisor has exactly one VM, and no
+ * other process has its pid while it lives. So no two VMs have the same id, and the id need not be
+ * recorded. These numbers have no other use: systemd, containers and the distributions leave the
+ * uids 1879048192 to 2147483647 unused.
+ *
+ * If the id is not mapped into the user namespace of this process, the cell has the id of "nobody"
+ * (65534). If the namespace maps no other user at all, the cell keeps the id of this process. No
+ * file belongs to the cell's id. The program gets all files that it reads or writes as
  * descriptors.
  *
- * If the config says so (confinement "seccomp"), the VMM runs in no cell, and only its system call
- * filters confine it.
+ * If the config asks for the confinement "seccomp", the VMM runs in no cell, and only its system
+ * call filters confine it.
  */
 #ifndef BACKEND_PARTS_CELL_H
 #define BACKEND_PARTS_CELL_H
@@ -28,12 +30,12 @@
 #include "base/proc.h"
 
 #define CELL_FIRST_ID 1900000000u
-#define CELL_LAST_ID (CELL_FIRST_ID + 4194304u) /* 4194304 is the highest pid of the kernel */
+#define CELL_LAST_ID (CELL_FIRST_ID + 4194304u) /* the kernel's highest pid is 4194304 */
 #define CELL_NOBODY 65534u
 #define CELL_TUN "/dev/net/tun"
 
-/* A read-only file of the cell, with the bytes of `fd` from position 0. The position of `fd` is
- * changed. */
+/* A read-only file of the cell, which has the bytes of `fd` from position 0 on. Reading them
+ * changes the position of `fd`. */
 struct cell_data {
 	int fd;
 	const char *path;
@@ -47,8 +49,8 @@ struct cell_share {
 };
 
 /* A file or directory of the host, given by its descriptor, and its path in the cell. The path
- * shows exactly the file that the descriptor has open. If root makes the cell, the file looks as if
- * the cell's user owned it. */
+ * leads to exactly the file that the descriptor has open. If root makes the cell, the file looks as
+ * if the cell's user owned it. */
 struct cell_file {
 	int fd;
 	const char *path;
@@ -57,39 +59,44 @@ struct cell_file {
 
 struct cell_spec {
 	const char *bwrap; /* the path of bwrap; NULL: the config wants no cell */
-	/* The absolute path of the program; NULL: the program is one of `files`. */
+	/* The absolute path of the program. NULL: the program is one of `files`. */
 	const char *program;
-	const char *const *argv; /* the arguments of the program, from argv[0] on */
+	const char *const *argv; /* the arguments of the program, beginning with argv[0] */
 	const char *const
-		/* Paths of the host that the cell sees if they exist; NULL ends the array. */
+		/* Paths of the host that the cell sees if they exist. NULL ends the array. */
 		*readable;
-	const char *device; /* the path of the device that the cell sees as /dev/kvm; NULL: none */
-	bool tun;	    /* the cell has /dev/net/tun */
-	bool proc;	    /* the cell has /proc */
-	/* Files that bwrap makes in the cell; ignored without bwrap. */
+	/* The path of the device that the cell sees as /dev/kvm; NULL: the cell has no /dev/kvm. */
+	const char *device;
+	bool tun;  /* the cell has /dev/net/tun */
+	bool proc; /* the cell has /proc */
+	/* Files that bwrap makes in the cell. They are ignored if there is no bwrap. */
 	const struct cell_data *data;
 	size_t ndata;
-	const struct cell_file *files; /* used only with bwrap */
+	/* Files of the host that the cell sees; used only with bwrap. */
+	const struct cell_file *files;
 	size_t nfiles;
-	const struct proc_fd *fds; /* `to` is 2 for stderr, then 3, 4... */
+	/* Descriptors for the program; `to` is 2 for stderr, and 3, 4 and so on for the others. */
+	const struct proc_fd *fds;
 	size_t nfds;
-	/* The next two are for a program in a user namespace that the caller has made. */
+	/* The next two members are for a program in a user namespace that the caller has made. */
 	const char *const
-		/* The capabilities that the program's root keeps; NULL: the program is not in a
+		/* The capabilities that the program's root keeps. NULL: the program is not in a
 		 * namespace of the caller. */
 		*capabilities;
-	const struct cell_share *share; /* a directory that the cell sees; NULL: none */
-	/* Variables that the program and bwrap get in addition to cell_environment: NAME, VALUE,
-	 * ..., with NULL at the end. NULL: none. */
+	const struct cell_share *share; /* a directory that the cell sees; NULL: there is none */
+	/* Variables that the program and bwrap get in addition to cell_environment, as NAME, VALUE,
+	 * NAME, VALUE and so on. NULL ends the array. A NULL array means that there are none. */
 	const char *const *environment;
-	int filter; /* a file with a compiled system call filter; 0: there is none */
+	int filter; /* a file with a compiled system call filter; 0: there is no filter */
 };
 
 struct cell {
-	struct proc monitor;  /* the child of this process: bwrap, or without a cell the program */
-	pid_t pid;	      /* the program's pid in the pid namespace of this process */
-	int pidfd;	      /* the program's pidfd */
-	int info_fd, hold_fd; /* bwrap's pipes while the cell is made; else -1 */
+	/* The child of this process: bwrap, or the program if there is no cell. */
+	struct proc monitor;
+	pid_t pid; /* the program's pid as this process sees it */
+	int pidfd; /* the program's pidfd */
+	/* This process's ends of bwrap's pipes, while the cell is made; -1 otherwise. */
+	int info_fd, hold_fd;
 	bool confined;
 };
 #define CELL_NONE                                                               \
@@ -97,39 +104,43 @@ struct cell {
 		.monitor = PROC_NONE, .pidfd = -1, .info_fd = -1, .hold_fd = -1 \
 	}
 
-/* Starts to make the cell, and returns before it is complete. The program does not run yet. */
+/* Begins to make the cell, and returns before the cell is complete. The program does not run
+ * yet. */
 int cell_spawn(const struct cell_spec *spec, struct cell *out, struct error *err);
-/* Waits (at most LIMIT_CELL_MS) until the program's process exists, and opens its pidfd. The
- * namespaces of the process exist then, but the program does not run yet. After an error the caller
- * calls cell_end(). */
+/* Waits until the program's process exists, at most LIMIT_CELL_MS, and opens its pidfd. At that
+ * point the namespaces of the process exist, but the program does not run yet. If the function
+ * fails, the caller must call cell_end(). */
 int cell_await(struct cell *cell, struct error *err);
-/* Lets the program run. Calls cell_await() first if the caller has not. Without bwrap the program
- * runs since cell_spawn(). After an error the caller calls cell_end(). */
+/* Lets the program run. Calls cell_await() first if the caller has not done so. Without bwrap the
+ * program has been running since cell_spawn(). If the function fails, the caller must call
+ * cell_end(). */
 int cell_release(struct cell *cell, struct error *err);
-/* Sends SIGKILL to the program. When the program has ended, the monitor ends by itself. Does not
- * wait. */
+/* Sends SIGKILL to the program, and does not wait. When the program has ended, the monitor ends
+ * too. */
 void cell_kill(const struct cell *cell);
-/* Kills the program and reaps it. Waits at most LIMIT_KILL_MS. Accepts CELL_NONE and leaves *cell
- * as CELL_NONE. */
+/* Kills the program and reaps it. Waits at most LIMIT_KILL_MS. Accepts CELL_NONE. Sets *cell to
+ * CELL_NONE. */
 void cell_end(struct cell *cell);
 
-/* The environment in a cell. The program gets nothing of the environment of this process. */
+/* The environment of a program in a cell. The program gets no variable of this process. */
 extern const char *const cell_environment[];
 
-/* Returns whether every user may pass through the directories of `path`, which is absolute. The
- * cell's user may be any user. */
+/* Returns true if every user may enter all directories of `path`, so that any user of a cell
+ * reaches it. `path` must be absolute. */
 bool cell_is_reachable(const char *path);
 
-/* Sets the number from which the ids of cells are made, in place of this process's pid. This is
- * needed in a pid namespace other than the host's, since another process may have the same pid
- * there. Called before the first cell. */
+/* Sets the number from which the ids of cells are made. Without this call it is the pid of this
+ * process. The call is needed in a pid namespace other than the host's, since another process of
+ * the host may have the same pid in its own namespace. Must be called before the first cell is
+ * made. */
 void cell_number(pid_t number);
 /* Returns the user id for the cells of this process. Returns 0 if the cells keep the id of this
- * process, which they always do if this process is not root. */
+ * process. This is always so if this process is not root. */
 uid_t cell_id(void);
-/* Returns whether id is mapped, as user and as group, into the namespace of this process. */
+/* Returns true if the id is mapped into the namespace of this process, as a user and as a group. */
 bool cell_id_is_usable(unsigned long id);
-/* Returns whether id is in a uid_map or gid_map text ("inside outside count" lines). */
+/* Returns true if the id is in `map`, which is the text of a uid_map or gid_map (lines of "inside
+ * outside count"). */
 bool cell_id_is_mapped(const char *map, unsigned long id);
 
 #endif

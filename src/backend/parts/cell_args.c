@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Builds bwrap's arguments. The cell's root has these files, each for a reason:
+ * Builds bwrap's arguments. The cell's root has these files, each of them for a reason:
  *
  *   the program, /usr/lib/<multiarch>, the loader   the program needs them to run at all
- *   spec->readable                                  firmware, ld.so.cache (saves 100 look-ups)
- *   /dev/null                                       QEMU tries file locks on it; not beside a
- *                                                   shared directory, where root could change its
- *                                                   mode
+ *   spec->readable                                  firmware, and ld.so.cache, which saves the
+ *                                                   loader 100 look-ups
+ *   /dev/null                                       QEMU tries file locks on it; a cell with a
+ *                                                   shared directory lacks it, since root could
+ *                                                   change its mode there
  *   /dev/kvm                                        the device of the host that spec->device names
- *   spec->data                                      copies of what the program takes only by path
- *   spec->files                                     the same files as on the host
- *   /dev/net/tun                                    with spec->tun, for a tap of the cell's network
- *   /proc                                           with spec->proc
+ *   spec->data                                      copies of files that the program opens by path
+ *   spec->files                                     files of the host themselves, without a copy
+ *   /dev/net/tun                                    if spec->tun is set: for a tap in the cell's
+ *                                                   network namespace
+ *   /proc                                           if spec->proc is set
  *
- * The program of a shared directory is a companion, and cell_spawn() does not make its cell. The
- * cell of such a program has three more things: /proc, the directory, and /empty, which the guest
- * sees in place of a file system of the host's kernel. No cell has the host's /sys, /tmp, /home or
- * /run. The root is read-only, since a program that writes to it could fill the host's memory.
+ * The program that serves a shared directory is a companion, and cell_spawn() does not make its
+ * cell. The cell of such a program also has /proc, the directory, and /empty. The guest sees /empty
+ * where the directory contains a file system of the host's kernel. No cell has the host's /sys,
+ * /tmp, /home or /run. The root is read-only, since a program that writes to it could fill the
+ * host's memory.
  */
 #include "backend/parts/cell_args.h"
 
@@ -28,8 +31,8 @@
 #include "base/architecture.h"
 #include "base/platform/linux/proc_stage.h"
 
-/* The directory in /usr/lib that programs need, for each architecture of a host. On a host of
- * another architecture they need all of /usr/lib. */
+/* The directory in /usr/lib that programs need, for each architecture of a host. On any other host
+ * they need all of /usr/lib. */
 static const char *const multiarch_dirs[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_AMD64] = "/usr/lib/x86_64-linux-gnu",
 	[ARCHITECTURE_ARM64] = "/usr/lib/aarch64-linux-gnu",
@@ -70,8 +73,8 @@ static void add_bind(struct argv *argv, const char *option, const char *path)
 	argv_add(argv, path);
 }
 
-/* Adds /lib or /lib64. On a merged system the path is a link into /usr. On other systems it is a
- * directory of its own. */
+/* Adds /lib or /lib64 to the cell. On a merged system the path is a link into /usr. On other
+ * systems it is a separate directory. */
 static void add_link_or_dir(struct argv *argv, const char *path)
 {
 	char target[256];
@@ -106,7 +109,7 @@ static void add_root(struct argv *argv, const struct cell_spec *spec)
 	}
 }
 
-/* Adds the files from the stage, which the spawning process has made for bwrap. */
+/* Adds the files of the stage. The process that spawns bwrap has made the stage. */
 static void add_cell_files(struct argv *argv, const struct cell_spec *spec)
 {
 	char name[PROC_STAGE_NAME];
@@ -119,15 +122,15 @@ static void add_cell_files(struct argv *argv, const struct cell_spec *spec)
 	}
 	if (!spec->tun)
 		return;
-	/* If the cell has a user of its own, the stage has the device after the files. */
+	/* If the cell has its own user, the stage also has the device, after the files. */
 	proc_stage_name(spec->nfiles, name);
 	argv_add(argv, "--dev-bind");
 	argv_add(argv, cell_id() ? name : CELL_TUN);
 	argv_add(argv, CELL_TUN);
 }
 
-/* Returns whether only root may read this file of /proc. Such a file tells about the whole host, as
- * kpagecount does. */
+/* Returns true if only root may read this file of /proc. Such a file has information about the
+ * whole host, as kpagecount does. */
 static bool is_for_root_alone(int proc, const char *name)
 {
 	struct stat st;
@@ -136,8 +139,8 @@ static bool is_for_root_alone(int proc, const char *name)
 	       !(st.st_mode & S_IROTH);
 }
 
-/* Covers each file of /proc that only root may read. The cover is a device that cannot be opened,
- * since bwrap mounts it with nodev. */
+/* Covers each file of /proc that only root may read. The cover is a device node that cannot be
+ * opened, since bwrap mounts it with nodev. */
 static void hide_files_of_root(struct argv *argv, DIR *proc)
 {
 	const struct dirent *entry;
@@ -151,10 +154,10 @@ static void hide_files_of_root(struct argv *argv, DIR *proc)
 	}
 }
 
-/* Adds a read-only /proc. If this process is root, a program in the cell may have the host's root
- * as its user. Even without any capability, such a program could write the kernel's settings in
- * /proc, and read the files that only root may read. So these files are hidden. If they cannot be
- * listed, the program gets no /proc, and fails. */
+/* Adds a read-only /proc. If this process is root, a program in the cell may run as the host's
+ * root. Even without capabilities, such a program could change the kernel's settings in /proc, and
+ * could read the files that only root may read. So /proc is read-only, and these files are hidden.
+ * If they cannot be listed, the program gets no /proc, and fails. */
 static void add_proc(struct argv *argv)
 {
 	DIR *proc = opendir("/proc");
@@ -175,8 +178,8 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 	struct cell_numbers numbers = cell_numbers(spec);
 
 	argv_add(argv, spec->bwrap);
-	/* If the caller has made a user namespace, bwrap makes no new one: a new one would lack the
-	 * mapped ids. */
+	/* If the caller has made a user namespace, bwrap makes no new one. In a new one the ids
+	 * would not be mapped. */
 	argv_add_list(argv, spec->capabilities ? no_user_namespace : all_namespaces);
 	for (const char *const *name = spec->capabilities; name && *name; name++) {
 		argv_add(argv, "--cap-add");

@@ -6,17 +6,18 @@
 #include "backend/parts/cell.h"
 #include "base/argv.h"
 
-/* The numbers of the descriptors that bwrap itself gets. They follow the numbers of spec->fds. */
+/* The numbers of the descriptors that bwrap itself gets. They come after the numbers of
+ * spec->fds. */
 struct cell_numbers {
-	int info, hold; /* for bwrap's options --info-fd and --block-fd */
-	int filter;	/* for bwrap's option --seccomp */
-	int data;	/* the first descriptor of spec->data */
+	int info, hold; /* the numbers for bwrap's options --info-fd and --block-fd */
+	int filter;	/* the number for bwrap's option --seccomp */
+	int data;	/* the number of the first descriptor of spec->data */
 };
 struct cell_numbers cell_numbers(const struct cell_spec *spec);
 void cell_arguments(const struct cell_spec *spec, struct argv *argv);
 
-/* Returns the directory of this host's libraries, which a cell sees: "/usr/lib/x86_64-linux-gnu",
- * or "/usr/lib" if the system has no such directory. */
+/* Returns the directory with this host's libraries, which a cell sees. It is, for example,
+ * "/usr/lib/x86_64-linux-gnu". It is "/usr/lib" if the system has no such directory. */
 const char *cell_libraries(void);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removes /proc from a cell. With /proc, a program that was given a file for reading can open the
- * file again for writing, if the file's mode allows this to the program's user. For an ordinary
- * user's VMM the file could be the disk of a base: the user owns the disk, and may change its mode.
- * QEMU takes memory that is a file only by a name, so a VMM may need one name in /proc. The VMM has
- * /proc until it has opened that name, and its guest does not run before.
+ * Removes /proc from a cell. With /proc, a program that got a file for reading could open it again
+ * for writing, if the file's mode allows this to the program's user. For the VMM of an ordinary
+ * user, that file could be the disk of a base: the user owns the disk, and may change its mode.
+ *
+ * QEMU opens memory that is a file only by a name, so a VMM may need one name in /proc. The VMM has
+ * /proc until it has opened that name. The guest does not run before that.
  */
 #include "backend/parts/cell_proc.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the tap in a child process, and gets two sockets from the child. The child enters the
- * cell's user namespace, since the child then has the rights to make a tap in the cell's network
- * namespace. If this process is root, the child has these rights already, and enters only the
- * network namespace.
+ * cell's user namespace. There it has the right to make a tap in the cell's network namespace. If
+ * this process is root, the child has this right already, and enters only the network namespace.
  *
  * The host's kernel must send nothing to the guest over the tap. So IPv6 is switched off in the
  * network namespace, and the tap has no address.
@@ -38,14 +37,14 @@
 
 #define TUN "/dev/net/tun"
 #define NO_IPV6 "/proc/sys/net/ipv6/conf/default/disable_ipv6"
-/* The size of the socket's receive buffer in bytes. A segment of 64 KiB takes twice its size. The
- * kernel gives at most what its administrator allows. */
+/* The size of the socket's receive buffer in bytes. A segment of 64 KiB needs twice its size. The
+ * kernel gives at most as much as the administrator of the host allows. */
 #define PACKET_BYTES (4 << 20)
-/* How many frames may wait for the guest: a window of TCP. With a shorter queue, frames would be
- * lost. */
+/* The number of frames that may wait for the guest, which is enough for a window of TCP. With a
+ * shorter queue, frames would be lost. */
 #define QUEUE_FRAMES 8192
-/* passt's own MTU. passt sends packets without regard to the guest's MTU, and all of them must
- * pass. */
+/* The MTU of passt in bytes. passt sends packets without regard to the guest's MTU, and the tap
+ * must pass all of them. */
 #define LINK_MTU 65520
 
 enum step {
@@ -71,8 +70,8 @@ struct tap_report {
 	int errnum;
 };
 
-/* Returns what the administrator should do. The kernel and udev usually let all users open the
- * device, so that a user with a namespace of its own may make a tap. */
+/* Returns what the administrator should do about a failed open of TUN. Usually the kernel and udev
+ * let all users open the device, so that a user may make a tap in the user's own namespace. */
 static const char *tun_advice(int errnum)
 {
 	return errnum == EACCES || errnum == EPERM
@@ -100,7 +99,7 @@ static int enter_networks(int net, struct tap_report *r)
 	return setns(net, CLONE_NEWNET);
 }
 
-/* Switches off IPv6 in the namespace. A kernel without IPv6 does not have the file. */
+/* Switches off IPv6 in the network namespace. A kernel without IPv6 does not have the file. */
 static void silence_ipv6(void)
 {
 	autoclose int fd = open(NO_IPV6, O_WRONLY | O_CLOEXEC);
@@ -155,8 +154,8 @@ static int open_packets(const char *name, struct tap_report *r)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on));
 	/* The frames bypass the queueing discipline. A tap has a carrier from the moment when the
-	 * VMM opens the tap. The queueing discipline learns this up to a second later
-	 * (net/core/link_watch.c), and drops all frames until then. */
+	 * VMM opens it. The queueing discipline learns this up to a second later
+	 * (net/core/link_watch.c), and would drop all frames until then. */
 	if (setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof(on)) < 0)
 		return -1;
 	if (bind(fd, (struct sockaddr *)&link, sizeof(link)) < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tap interface in a cell's own network namespace, for a VMM that opens it by name. Its other
- * side is a packet socket, which gets the VMM's frames. Each frame has a header in front
- * (PACKET_VNET_HDR), which says which checksums of the frame are not computed yet.
+ * A tap interface in a cell's own network namespace, for a VMM that opens its tap by name. The
+ * host's side of the tap is a packet socket, which gets the VMM's frames. Each frame comes after a
+ * header (PACKET_VNET_HDR), which says which checksums of the frame are not computed yet.
  */
 #ifndef BACKEND_PARTS_CELL_TAP_H
 #define BACKEND_PARTS_CELL_TAP_H
@@ -12,16 +12,17 @@
 
 struct cell_tap {
 	int packet_fd;
-	/* A socket of the cell's network namespace, by which the tap can be taken down. */
+	/* A socket in the cell's network namespace, through which the tap can be taken down. */
 	int control_fd;
 };
 
 /* Makes the tap. `program` is the process in the cell, which does not run its program yet. The user
- * of the process may open the tap. The tap exists until the cell's network namespace ends.
- * ERR_UNAVAILABLE: this host has no /dev/net/tun. */
+ * of this process may open the tap. The tap exists until the cell's network namespace ends. Fails
+ * with ERR_UNAVAILABLE if this host has no /dev/net/tun. */
 int cell_tap_make(const struct proc *program, const char *name, struct cell_tap *out,
 		  struct error *err);
-/* Checks whether cells can have a tap, as far as can be seen without trying. */
+/* Checks whether cells on this host can have a tap. Does not make a tap for this, so it cannot see
+ * every reason. */
 int cell_tap_check(struct error *err);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-#define FDS_MAX 32 /* the most descriptors of one companion, stderr included */
+#define FDS_MAX 32 /* the most descriptors of one companion, including stderr */
 
 struct companion *companion_add(struct companions *all, const char *name, bool fatal,
 				struct error *err)
@@ -58,7 +58,8 @@ int companion_start(struct companion *c, const struct proc_spec *spec, struct er
 
 void companion_adopt(struct companion *c, const struct proc *proc)
 {
-	/* This process closes its copy. From now on the pipe ends when the companion has ended. */
+	/* This process closes its copy of the pipe's end. After that the pipe ends when the
+	 * companion has ended. */
 	close(steal_fd(&c->stderr_fd));
 	c->proc = *proc;
 	c->pid = proc->pid;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The companions of one VM: the processes beside its VMM (vsockd...). They are children of this
- * process, and are listed in the order in which they were started. Each has a name, and its stderr
- * goes to the log. `ended` tells the owner about the end of each companion, and the owner decides
- * what the end means for the VM.
+ * The companions of one VM, which are the processes beside its VMM, such as vsockd. They are
+ * children of this process. Their list has the order in which they were started. Each companion has
+ * a name, and its stderr goes to the log. `ended` tells the owner about the end of each companion.
+ * The owner decides what this means for the VM.
  */
 #ifndef BACKEND_PARTS_COMPANION_H
 #define BACKEND_PARTS_COMPANION_H
@@ -28,51 +28,57 @@ struct companion {
 	bool fatal; /* the VM cannot work without this companion */
 
 	struct proc proc;
-	pid_t pid; /* kept for describe(); 0: the companion was never started */
+	/* The companion's pid, which is kept for describe(); 0: the companion was never started. */
+	pid_t pid;
 	struct loop_watch *watch;
 	bool gone; /* the companion has ended and was reaped, or was never started */
-	/* This process has ended the companion, or has told the owner about its end. */
+	/* This process has ended the companion, or has already told the owner about its end. */
 	bool settled;
-	int code;      /* the exit code when `gone`; 128+signal if a signal ended it */
-	int stderr_fd; /* the child's end until it is started; else -1 */
+	/* The exit code if `gone` is set; it is 128+n if signal n has ended the companion. */
+	int code;
+	/* The companion's end of the stderr pipe, until the companion is started; -1 otherwise. */
+	int stderr_fd;
 	struct stderr_log stderr_log;
 };
 
 struct companions {
 	struct loop *loop;
-	struct log *log; /* may be NULL */
+	struct log *log; /* the log for stderr; NULL: there is no log */
 	struct companion *first;
-	/* Called when a companion has ended and was reaped. The called function may free all
+	/* Called when a companion has ended and was reaped. This function may free all
 	 * companions. */
 	void (*ended)(void *data, struct companion *companion);
 	void *data;
 };
 
-/* Adds a companion, with a pipe for its stderr. Does not start it yet. */
+/* Adds a companion to the list, and makes a pipe for its stderr. Does not start the companion
+ * yet. */
 struct companion *companion_add(struct companions *all, const char *name, bool fatal,
 				struct error *err);
-/* Starts the companion. `spec` is as for proc_spawn(); stderr is added to its descriptors. */
+/* Starts the companion. `spec` is as for proc_spawn(). The companion's stderr is added to the
+ * descriptors of `spec`. */
 int companion_start(struct companion *companion, const struct proc_spec *spec, struct error *err);
-/* Takes over a process that the broker has started as a child of this process, with the stderr of
- * this companion. */
+/* Makes `proc` the process of this companion. The broker has started it as a child of this process,
+ * with the stderr of this companion. */
 void companion_adopt(struct companion *companion, const struct proc *proc);
-/* Sends SIGKILL and sets `settled`. Does not wait. `ended` is called when the companion has
- * ended. */
+/* Sends SIGKILL to the companion and sets `settled`. Does not wait. The owner's ended() is called
+ * when the companion has ended. */
 void companion_end(struct companion *companion);
 
-/* Kills, reaps and frees the companion. `ended` is not called. */
+/* Kills, reaps and frees the companion. The owner's ended() is not called. */
 void companion_drop(struct companion *companion);
 
-/* Functions that begin to watch for the end of one companion, or of all that were started. */
+/* Functions that begin to watch for the end of one companion, or of all companions that were
+ * started. */
 int companion_watch(struct companion *companion, struct error *err);
 int companions_watch(struct companions *all, struct error *err);
-bool companions_gone(const struct companions *all); /* whether all are `gone` */
-/* Returns the first companion that is `gone` and not `settled`; NULL: there is none. */
+bool companions_gone(const struct companions *all); /* returns true if all companions are `gone` */
+/* Returns the first companion that is `gone` and not `settled`. Returns NULL if there is none. */
 struct companion *companions_lost(const struct companions *all);
-void companions_end(struct companions *all); /* calls companion_end() for each */
-/* Reads the rest of each companion's stderr. */
+void companions_end(struct companions *all); /* calls companion_end() for each companion */
+/* Reads all bytes that are left in the stderr pipes of the companions. */
 void companions_drain(struct companions *all);
-/* Adds {name, pid} of each companion to the array. */
+/* Adds {name, pid} of each companion to the array `list`. */
 void companions_describe(const struct companions *all, json_t *list);
 /* Kills, reaps and frees all companions. */
 void companions_free(struct companions *all);

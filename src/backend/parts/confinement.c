@@ -17,8 +17,8 @@
 #include "base/limits.h"
 #include "base/platform/linux/userns.h"
 
-/* Reads the first line of bwrap's message. The other end of the pipe is closed, or will be closed
- * soon. */
+/* Reads the first line of bwrap's error message. The writing end of the pipe is closed, or will be
+ * closed soon. */
 static void hear_cell(int fd, char *line, size_t size)
 {
 	ssize_t n = 0;

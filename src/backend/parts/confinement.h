@@ -6,14 +6,14 @@
 #include "base/error.h"
 
 /*
- * Returns the path of bwrap, after a test in which it makes a cell for true(1). The caller frees
- * the path. A success is remembered until the host boots again; a failure is never remembered.
- * Returns NULL with an error. ERR_UNAVAILABLE names the missing package, or the setting of the host
- * that forbids cells.
+ * Returns the path of bwrap, which the caller frees. First tests that bwrap can make a cell for
+ * true(1). A success is remembered until the host boots again. A failure is never remembered.
+ * Returns NULL with an error. An ERR_UNAVAILABLE names the missing package, or the setting of the
+ * host that forbids cells.
  */
 char *confinement_bwrap(struct error *err);
-/* Forgets a remembered success, so that the next confinement_bwrap() tests again. Called when a
- * cell failed. */
+/* Forgets a remembered success, so that the next confinement_bwrap() makes the test again. Called
+ * when a cell has failed. */
 void confinement_forget(void);
 
 #endif

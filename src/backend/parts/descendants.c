@@ -16,8 +16,8 @@
 
 #define CHILDREN_TEXT 8192
 
-/* Reads the pids of one thread's children as text, like "12 34 ". A thread that has ended has
- * none. */
+/* Reads the pids of one thread's children as text, such as "12 34 ". For a thread that has ended
+ * the text is empty. */
 static int read_children(int tasks, const char *thread, char text[CHILDREN_TEXT], struct error *err)
 {
 	char path[64];
@@ -37,9 +37,9 @@ static int read_children(int tasks, const char *thread, char text[CHILDREN_TEXT]
 	return 0;
 }
 
-/* Returns whether the process descends from top. A listed process may end before its pidfd is
- * opened, and a process that does not descend from top may get its pid. A process whose parent has
- * ended is the child of a process further above. */
+/* Returns true if the process descends from `top`. After a pid was listed, its process may end, and
+ * a process that does not descend from `top` may get the pid. So this is checked after the pidfd
+ * was opened. If the parent of a process has ended, a process further above is its parent. */
 static bool is_below(const struct proc *process, pid_t top)
 {
 	pid_t above = process->pid;
@@ -127,7 +127,7 @@ void descendants_kill(const struct descendants *all)
 		(void)proc_kill(&(struct proc){all->pids[i], all->fds[i]}, NULL);
 }
 
-/* Returns whether the thread has memory. The file is "0 0 0 ..." for a thread without memory. */
+/* Returns true if the thread has memory. For a thread without memory the file is "0 0 0 ...". */
 static bool has_memory(int tasks, const char *thread)
 {
 	char path[32], text[64];
@@ -142,8 +142,8 @@ static bool has_memory(int tasks, const char *thread)
 	return strtoull(text, NULL, 10) > 0;
 }
 
-/* Returns whether the process may still have memory. Returns true if its threads cannot be
- * listed. */
+/* Returns true if the process may still have memory. This includes a process whose threads cannot
+ * be listed. */
 static bool runs_on(int process)
 {
 	struct dirent *entry;
@@ -168,7 +168,7 @@ static bool is_gone(const struct proc *process)
 	return !runs_on(own) || process_has_ended(process->pidfd);
 }
 
-/* Examines each process once. This is enough, since a process that is being killed gets no new
+/* Examines each process once. One time is enough, since a process that is being killed gets no new
  * thread. */
 bool descendants_gone(const struct descendants *all)
 {

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "store/cache.h"
 
-/* Refuses a start without a cell, unless the config asks for that. */
+/* Refuses a start without a cell, unless the config asks for one without a cell. */
 int host_check_cell(const struct config *config, struct error *err)
 {
 	if (config->confinement == CONFINEMENT_SECCOMP)
@@ -64,8 +64,8 @@ int host_check_network(const struct config *config, struct error *err)
 	case NETWORK_NAT:
 		return check_nat(err);
 	case NETWORK_BRIDGED:
-		/* A request always has an interface. A record may lack it, if the live supervisor
-		 * has changed the record. */
+		/* A request always has an interface. The recorded config may lack it, since a live
+		 * supervisor may have changed the record. */
 		if (!config->network_interface)
 			return error_set(
 				err, ERR_INVALID,

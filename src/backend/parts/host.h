@@ -8,15 +8,15 @@
 #include "backend/parts/kvm_probe.h"
 
 /* Functions that check that this host has the cells, shares or networks that the config asks for.
- * The error names the field. */
+ * An error names the field of the config. */
 int host_check_cell(const struct config *config, struct error *err);
 int host_check_shares(const struct config *config, struct error *err);
 int host_check_network(const struct config *config, struct error *err);
 
-/* Fills *facts for a machine that boots the default kernel of the cache. Also fills the fields of
- * *host about KVM. */
+/* Sets *facts for a machine that boots the default kernel of the cache. Also sets the members of
+ * *host that are about KVM. */
 int host_find_kvm(struct backend_host *host, struct kvm_facts *facts, struct error *err);
-/* Functions that fill the fields of *host about confinement, and about networks. */
+/* Functions that set the members of *host that are about confinement and about networks. */
 void host_find_confinement(struct backend_host *host);
 void host_find_networks(struct backend_host *host);
 

@@ -35,8 +35,8 @@ void host_thing(const char *path, char out[HOST_THING_TEXT])
 			 (int64_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
-/* Reads the file's text. Returns -1 if this fails, if the file belongs to another user, or if other
- * users may write to it. */
+/* Reads the text of the facts file. Returns -1 if it cannot be read, if it belongs to another user,
+ * or if other users may write to it. */
 static int read_own_file(struct buf *text)
 {
 	struct error ignored;
@@ -50,7 +50,7 @@ static int read_own_file(struct buf *text)
 	return path_read_file_at(dirfd, FACTS_FILE, text, &ignored);
 }
 
-/* Copies obj[key] to out if it is a string that fits; otherwise "". */
+/* Copies obj[key] to `out` if it is a string that fits. Otherwise makes `out` empty. */
 static void take_fact(const json_t *obj, const char *key, char *out, size_t size)
 {
 	const char *text = json_text(obj, key, NULL);

@@ -15,9 +15,9 @@
 
 #define MESSAGE_BYTES 65536
 
-/* The length of the shortest prefix that counts as a link: no link has more addresses than a /8. A
- * shorter prefix, like the halves 0.0.0.0/1 and 128.0.0.0/1 of some VPNs, is a way out of the host,
- * like the default route. */
+/* The fewest bits of a prefix that counts as the prefix of a link, since no link has more addresses
+ * than a /8. A prefix with fewer bits leads out of the host, like the default route. Some VPNs have
+ * such prefixes: the halves 0.0.0.0/1 and 128.0.0.0/1. */
 #define ON_LINK_BITS_MIN 8
 
 static int open_netlink(int flags, unsigned groups, struct error *err)
@@ -39,7 +39,7 @@ void host_routes_drain(int fd)
 {
 	char bytes[8192];
 
-	/* ENOBUFS means that messages were lost. Lost messages also mean a change. */
+	/* ENOBUFS means that messages were lost. A lost message is also a sign of a change. */
 	while (recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0 || errno == ENOBUFS)
 		;
 }
@@ -65,7 +65,7 @@ static void add_prefix(struct host_routes *routes, uint32_t address_be, unsigned
 		       enum host_prefix_kind kind)
 {
 	if (routes->count == HOST_ROUTES_MAX) {
-		/* The table is full, so every address counts as the host's own. */
+		/* The table is full. So all addresses are treated as the host's own. */
 		routes->prefixes[0] = (struct host_prefix){0, 0, htonl(HOST_PREFIX_OWN)};
 		return;
 	}
@@ -87,7 +87,8 @@ static bool has_gateway(struct netlink_bytes attributes)
 	       netlink_attribute(attributes, RTA_VIA, &gateway);
 }
 
-/* Returns whether each next hop of a route with several hops has a gateway. */
+/* Returns true if each next hop of the route has a gateway. `multipath` is the list of the hops of
+ * a route with several hops. */
 static bool all_have_gateways(struct netlink_bytes multipath)
 {
 	struct netlink_bytes attributes;
@@ -129,14 +130,14 @@ static void take_route(struct host_routes *routes, struct netlink_bytes body)
 		return;
 	if (route.rtm_dst_len == 0 && netlink_u32(attributes, RTA_OIF, &unused))
 		routes->has_default = true;
-	/* A cloned route is no link: by it the kernel remembers what it has learnt about a single
-	 * host behind another route. */
+	/* A cloned route does not mean that its destination is on the link. The kernel uses such a
+	 * route to remember what it has learnt about one host behind another route. */
 	if (!through_gateway && !(route.rtm_flags & RTM_F_CLONED))
 		add_on_link(routes, destination, route.rtm_dst_len);
 }
 
-/* Takes an address of the host. The prefix of the address is on the link, even if there is no route
- * for this prefix. On a point-to-point link the prefix belongs to the other end. */
+/* Takes an address of the host. The prefix of the address is on the link, even if no route has this
+ * prefix. On a point-to-point link it is the prefix of the address at the other end. */
 static void take_address(struct host_routes *routes, struct netlink_bytes body)
 {
 	struct netlink_bytes attributes;
@@ -148,7 +149,7 @@ static void take_address(struct host_routes *routes, struct netlink_bytes body)
 		add_on_link(routes, prefix, address.ifa_prefixlen);
 }
 
-/* Takes one message of the kernel. Returns 1 if more messages must come, 0 if this was the last
+/* Takes one message of the kernel. Returns 1 if more messages will come, 0 if this was the last
  * one, or -1 with an error. */
 static int take_route_reply(struct host_routes *routes, const struct netlink_reply *reply,
 			    struct error *err)
@@ -212,7 +213,8 @@ int host_routes_read(int fd, struct host_routes *out, struct error *err)
 
 	out->count = 0;
 	out->has_default = false;
-	/* An earlier reading may have failed before its last message. */
+	/* If an earlier read has failed before its last message, other messages are still in the
+	 * socket. They are dropped here. */
 	host_routes_drain(fd);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		if (ask_routes(fd, lists[i], err) < 0 || receive_routes(fd, out, err) < 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures how fast KVM runs 64-bit code. A /dev/kvm that can be opened proves nothing: a
- * paravirtual KVM runs ordinary 64-bit code by emulation, some thousand times too slowly to boot a
- * kernel. The code leaves a 64-bit constant behind, so a processor that executes the same bytes as
- * 32-bit code does not pass. kvm_loop_amd64.c and kvm_loop_arm64.c prepare the processor, each on a
- * host of its own architecture.
+ * Measures how fast KVM runs 64-bit code. A /dev/kvm that can be opened does not prove that KVM is
+ * usable: a paravirtual KVM emulates ordinary 64-bit code, some thousand times too slowly to boot a
+ * kernel. The result of the code is a 64-bit constant. So the test fails on a processor that
+ * executes the same bytes as 32-bit code. kvm_loop_amd64.c and kvm_loop_arm64.c prepare the
+ * processor. Each of them is for a host of its architecture.
  */
 #include "backend/parts/kvm_loop.h"
 
@@ -113,11 +113,11 @@ static uint64_t thread_cpu_ns(void)
 
 static void on_profile_timer(int signal)
 {
-	(void)signal; /* the signal makes KVM_RUN return, and has no other task */
+	(void)signal; /* the signal only makes KVM_RUN return */
 }
 
-/* Runs the loop once. Returns 1 if the loop has ended, and sets *ns to the CPU time. Returns 0 if
- * the loop was stopped at the limit, or -1 with an error. */
+/* Runs the loop once. Returns 1 if the loop has ended, and sets *ns to the CPU time that it has
+ * used. Returns 0 if the loop was stopped at the limit, or -1 with an error. */
 static int run_once(const struct loop_vm *vm, uint64_t limit_ns, uint64_t *ns, struct error *err)
 {
 	if (kvm_loop_cpu.begin(vm->vcpu, err) < 0)
@@ -142,8 +142,8 @@ static int run_once(const struct loop_vm *vm, uint64_t limit_ns, uint64_t *ns, s
 int kvm_loop_run(int kvm_fd, uint64_t limit_ns, struct kvm_loop_result *out, struct error *err)
 {
 	const struct sigaction action = {.sa_handler = on_profile_timer};
-	/* The timer fires again and again: a single signal could arrive between the reading of the
-	 * clock and KVM_RUN, and would be lost. */
+	/* The timer fires again and again. A single signal could arrive after the clock was read
+	 * and before KVM_RUN, and would be lost. */
 	const struct itimerval often = {{.tv_usec = 10000}, {.tv_usec = 10000}};
 	__attribute__((cleanup(loop_vm_close))) struct loop_vm vm = {.vm = -1, .vcpu = -1};
 	struct kvm_loop_result result = {.best_ns = UINT64_MAX};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a VM of a few pages with a counted loop of 64-bit code, by raw ioctls on /dev/kvm. */
+/* Runs a VM of a few pages, which executes a counted loop of 64-bit code. Uses ioctls on /dev/kvm
+ * directly. */
 #ifndef BACKEND_PARTS_KVM_LOOP_H
 #define BACKEND_PARTS_KVM_LOOP_H
 
@@ -10,19 +11,20 @@
 
 #define KVM_LOOP_ITERATIONS 1000000
 
-/* A bit of the set KVM_UNTAKEN_*: the MSR IA32_ARCH_CAPABILITIES (0x10a) cannot be set to the value
- * that KVM itself gives for it. */
+/* One of the bits KVM_UNTAKEN_*. It means that the MSR IA32_ARCH_CAPABILITIES (0x10a) cannot be set
+ * to the value that KVM itself returns for it. */
 #define KVM_UNTAKEN_ARCH_CAPABILITIES 1u
 
 struct kvm_loop_result {
-	bool finished;	  /* a run came to its end */
-	uint64_t best_ns; /* the shortest CPU time of the thread for a run */
-	unsigned untaken; /* KVM_UNTAKEN_*: a VMM that wants a feature of this set fails */
+	bool finished;	  /* at least one run has ended by itself */
+	uint64_t best_ns; /* the shortest CPU time that a run has used, in ns */
+	/* The KVM_UNTAKEN_* bits; a VMM that uses a feature of these bits fails. */
+	unsigned untaken;
 };
 
 /*
- * Runs the loop up to three times, each time for at most limit_ns of CPU time. ERR_IO: KVM has
- * failed; the message names the step.
+ * Runs the loop up to three times, each time for at most limit_ns of CPU time. Fails with ERR_IO if
+ * KVM has failed. The message names the step that failed.
  *
  * The function uses SIGPROF and ITIMER_PROF, so it needs its own process. KVM may hang, so that
  * process needs a deadline too.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guest has five pages: a page table that maps the first 2 MiB to themselves, and the loop. The
- * processor begins in long mode, since its segments and control registers are set before it runs.
+ * The loop for amd64. The guest has five pages: page tables that map the first 2 MiB to themselves,
+ * and the code of the loop. The processor begins in long mode, since its segments and control
+ * registers are set before it runs.
  */
 #ifdef __x86_64__
 #include <errno.h>
@@ -29,25 +30,27 @@ static int amd64_failed(const char *step, struct error *err)
 
 static void put64(uint8_t *memory, size_t at, uint64_t value)
 {
-	memcpy(memory + at, &value, sizeof(value)); /* host and guest are both little-endian */
+	/* The host and the guest are both little-endian. */
+	memcpy(memory + at, &value, sizeof(value));
 }
 
 static void amd64_fill(uint8_t *memory)
 {
-	put64(memory, PML4, PDPT | 3); /* present, writable */
+	put64(memory, PML4, PDPT | 3); /* the bits are: present, writable */
 	put64(memory, PDPT, PD | 3);
-	put64(memory, PD, 0x83); /* present, writable, a 2 MiB page */
+	put64(memory, PD, 0x83); /* the bits are: present, writable, page of 2 MiB */
 	memcpy(memory + CODE, amd64_loop, sizeof(amd64_loop));
 }
 
-/* Reserves three pages of the guest's address space, which KVM needs on older Intel processors.
- * Others ignore this. */
+/* Reserves three pages of the guest's address space. KVM needs them on older Intel processors, and
+ * ignores this call on others. */
 static void amd64_prepare(int vm)
 {
 	ioctl(vm, KVM_SET_TSS_ADDR, 0xfffbd000);
 }
 
-/* Gives the processor all CPUID bits that KVM supports. Without them KVM may refuse long mode. */
+/* Gives the processor all CPUID bits that KVM supports. Without these bits KVM may refuse long
+ * mode. */
 static int set_cpuid(int kvm_fd, int vcpu, struct error *err)
 {
 	static union {
@@ -86,9 +89,9 @@ static int enter_long_mode(int vcpu, struct error *err)
 	s.cs = code;
 	s.ds = s.es = s.fs = s.gs = s.ss = data;
 	s.cr3 = PML4;
-	s.cr4 = 1 << 5;				/* PAE */
-	s.cr0 = 1u << 31 | 1 << 5 | 1 << 4 | 1; /* PG, NE, ET, PE */
-	s.efer = 1 << 10 | 1 << 8;		/* LMA, LME */
+	s.cr4 = 1 << 5;				/* the bit PAE */
+	s.cr0 = 1u << 31 | 1 << 5 | 1 << 4 | 1; /* the bits PG, NE, ET and PE */
+	s.efer = 1 << 10 | 1 << 8;		/* the bits LMA and LME */
 	if (ioctl(vcpu, KVM_SET_SREGS, &s) < 0)
 		return amd64_failed("entering 64-bit mode", err);
 	return 0;
@@ -101,8 +104,8 @@ static int amd64_enter(int kvm, int vm, int vcpu, struct error *err)
 }
 
 /* Returns KVM_UNTAKEN_ARCH_CAPABILITIES if KVM refuses its own value for this MSR, as a paravirtual
- * KVM may, else 0. QEMU's processor "host" sets the MSR to the value that KVM gives, and aborts if
- * KVM refuses this value ("failed to set MSR 0x10a"). */
+ * KVM may do. Otherwise returns 0. QEMU's processor "host" sets the MSR to the value that KVM
+ * returns, and aborts if KVM refuses it ("failed to set MSR 0x10a"). */
 static unsigned amd64_untaken(int kvm_fd, int vcpu)
 {
 	union {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guest is one region of memory as large as the largest page, with the loop at its beginning.
- * The MMU is off, so address 0 is the first byte of the region. The loop ends with a store to an
- * address without memory, and KVM reports the store with its value.
+ * The loop for arm64. The guest has one region of memory, which is as large as the largest page.
+ * The loop is at its beginning. The MMU is off, so address 0 is the first byte of the region. The
+ * loop ends with a store to an address that has no memory. KVM reports this store with its
+ * value.
  */
 #ifdef __aarch64__
 #include <errno.h>
@@ -15,8 +16,8 @@
 #define GUEST_BYTES 0x10000
 
 static const uint32_t arm64_loop[] = {
-	/* Before a new run, KVM first completes the store of the run before, and skips one
-	 * instruction. */
+	/* Before a new run KVM first completes the store of the last run, and skips one
+	 * instruction. So the code begins with a nop. */
 	0xd503201f,			    /* nop */
 	0xd2884800,			    /* mov x0, #1000000 */
 	0xf2a001e0,			    /* (its upper half) */
@@ -31,7 +32,8 @@ static const uint32_t arm64_loop[] = {
 #define CORE_REGISTER(field) \
 	(KVM_REG_ARM64 | KVM_REG_SIZE_U64 | KVM_REG_ARM_CORE | KVM_REG_ARM_CORE_REG(field))
 #define SCTLR_EL1 ARM64_SYS_REG(3, 0, 1, 0, 0)
-/* The instruction cache. Without it, each instruction is fetched from memory. */
+/* The bit for the instruction cache. Without this cache, each instruction is fetched from
+ * memory. */
 #define SCTLR_I (UINT64_C(1) << 12)
 
 static int arm64_failed(const char *step, struct error *err)
@@ -63,8 +65,8 @@ static void arm64_prepare(int vm)
 	(void)vm;
 }
 
-/* Prepares the processor, which begins at EL1 in 64-bit mode without MMU and caches, and switches
- * on its instruction cache. */
+/* Prepares the processor, and switches on its instruction cache. The processor begins at EL1 in
+ * 64-bit mode, without MMU and caches. */
 static int arm64_enter(int kvm, int vm, int vcpu, struct error *err)
 {
 	struct kvm_vcpu_init init = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tries KVM in a child process, since the trial uses a signal and a timer. If KVM hangs, only the
- * child hangs, and the child can be killed. The child answers with one record of fixed size over a
- * pipe.
+ * Tries KVM in a child process. The trial uses a signal and a timer, which must not disturb this
+ * process. If KVM hangs, only the child hangs, and the child can be killed. The child sends its
+ * answer over a pipe, as one record of fixed size.
  */
 #include "backend/parts/kvm_probe.h"
 
@@ -32,8 +32,8 @@
 #define PVM_MODULE "/sys/module/kvm_pvm"
 #define KVM_DEVICE "/dev/kvm"
 
-/* Returns the path of the device. A test may name a node of its own, and must itself see to the
- * node's mode. */
+/* Returns the path of the device. A test may name another device node, and must itself give that
+ * node the right mode. */
 const char *kvm_device(void)
 {
 	const char *other = secure_getenv("MICROAGENT_TEST_KVM");
@@ -93,8 +93,9 @@ bool kvm_can_serve(const struct kvm_facts *facts, enum accelerator wanted)
 }
 
 /*
- * Returns whether the VM's user may not use the device, and sets the verdict if so. If this process
- * is root, the VM runs under a user id of its own, which has only the device's group.
+ * Returns true if the VM's user may not use the device, and sets the verdict in that case. If this
+ * process is root, the VM runs under its own user id. This user has only the group of the
+ * device.
  */
 static bool denied_to_vm_user(struct kvm_facts *facts)
 {
@@ -113,8 +114,8 @@ static bool denied_to_vm_user(struct kvm_facts *facts)
 	return true;
 }
 
-/* Opens the device. Returns its descriptor, which the caller closes, or -1. The verdict says why
- * not. */
+/* Opens the device. Returns its descriptor, which the caller closes. Returns -1 on failure; the
+ * verdict then has the reason. */
 static int open_kvm(struct kvm_facts *facts)
 {
 	int fd = open(kvm_device(), O_RDWR | O_CLOEXEC);
@@ -202,8 +203,8 @@ static int try_kvm(struct kvm_facts *facts, struct error *err)
 		run_probe(kvm, to);
 	close(steal_fd(&to));
 	hear_child(from, pid, facts);
-	/* A process that hangs in the kernel cannot be reaped. It is left behind after the
-	 * deadline. */
+	/* A child that hangs in the kernel cannot be reaped. In that case this process does not
+	 * wait beyond the deadline. */
 	autoclose int pidfd = pidfd_open(pid, 0);
 	if (pidfd >= 0)
 		fd_wait(pidfd, POLLIN, limit_deadline(LIMIT_PROBE_MS), &ignored);
@@ -211,8 +212,8 @@ static int try_kvm(struct kvm_facts *facts, struct error *err)
 	return 0;
 }
 
-/* Changes the verdict if this process or the VM's user may not use the device. Only what the device
- * can do is remembered. The rights to use it are checked each time. */
+/* Changes the verdict if this process or the VM's user may not use the device. The remembered
+ * verdict is only about what the device can do, so the rights are checked each time. */
 static void apply_rights(struct kvm_facts *facts)
 {
 	struct kvm_facts now = {0};
@@ -232,8 +233,8 @@ int kvm_probe(const char *kernel, struct kvm_facts *out, struct error *err)
 	struct kvm_facts facts = {0};
 	bool pvm = access(PVM_MODULE, F_OK) == 0;
 
-	/* A remembered verdict is for this device, and for this time limit of the loop: with more
-	 * time the verdict may be another. */
+	/* A remembered verdict is valid for this device and for this time limit of the loop. With
+	 * more time the verdict may be different. */
 	host_thing(kvm_device(), node);
 	snprintf(trial, sizeof(trial), "%.90s, in %" PRIu64 " ms", node,
 		 limit_get(LIMIT_PROBE_LOOP_MS));

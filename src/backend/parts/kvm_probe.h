@@ -14,8 +14,8 @@ enum kvm_verdict {
 	KVM_USABLE,  /* KVM runs the kernel at the processor's speed */
 	KVM_MISSING, /* there is no /dev/kvm; never remembered */
 	KVM_DENIED,  /* this process has no right to open /dev/kvm; never remembered */
-	KVM_SLOW,    /* KVM runs, but it emulates 64-bit code */
-	/* KVM is a PVM that runs 64-bit code fast, but the kernel is not known to be built for a
+	KVM_SLOW,    /* KVM runs 64-bit code, but only by emulation */
+	/* KVM is a PVM, which runs 64-bit code fast, but the kernel is not known to be built for a
 	 * PVM. This verdict depends on the kernel, so it is never remembered. */
 	KVM_UNSUITED,
 	KVM_BROKEN, /* /dev/kvm can be opened, but a call of KVM fails */
@@ -25,44 +25,47 @@ enum kvm_verdict {
 
 /* The kernels with which KVM is usable on this host. */
 enum kvm_kernels { KVM_KERNELS_NONE, KVM_KERNELS_ALL, KVM_KERNELS_PVM, KVM_KERNELS_COUNT };
-extern const char *const kvm_kernels_names[KVM_KERNELS_COUNT]; /* "none", "all", "pvm" */
+/* The names "none", "all" and "pvm". */
+extern const char *const kvm_kernels_names[KVM_KERNELS_COUNT];
 
 struct kvm_facts {
 	enum kvm_verdict kvm;
 	enum kvm_kernels kernels;
-	/* One sentence that explains the verdict, with the next step for the user if there is
-	 * one. */
+	/* One sentence that explains the verdict. If the user can do something about it, the
+	 * sentence has the next step. */
 	char reason[256];
-	unsigned untaken; /* KVM_UNTAKEN_* (kvm_loop.h), if KVM runs 64-bit code */
+	unsigned untaken; /* the KVM_UNTAKEN_* bits (kvm_loop.h), if KVM runs 64-bit code */
 };
 
 /*
- * Fills *out for a machine that boots the kernel at this path (NULL: the kernel is not known).
+ * Sets *out for a machine that boots the kernel at the path `kernel`. NULL: the kernel is not
+ * known.
  *
- * The trial is a loop of 64-bit code under KVM, in a child process, for at most LIMIT_PROBE_MS. Its
- * result does not depend on the kernel, and is remembered (host_facts.h) for this boot of the host
- * and this /dev/kvm. If nothing is remembered, the trial is made. Then kvm_judge_kernel() judges
- * the kernel. The function fails only if no child can be started.
+ * The trial is a loop of 64-bit code under KVM. It runs in a child process, for at most
+ * LIMIT_PROBE_MS. Its result does not depend on the kernel. It is remembered (host_facts.h) for
+ * this boot of the host and this /dev/kvm. If no result is remembered, the trial is made. After
+ * that, kvm_judge_kernel() judges the kernel. The function fails only if no child can be
+ * started.
  */
 int kvm_probe(const char *kernel, struct kvm_facts *out, struct error *err);
 
 /*
- * Turns the verdict on the loop of 64-bit code into the verdict for a kernel, and sets
+ * Turns the verdict about the loop of 64-bit code into the verdict for a kernel. Also sets
  * facts->kernels.
  *
  * `pvm` is true if the module kvm_pvm is loaded. A PVM runs the kernel of a guest as an ordinary
- * program of the host. A kernel that is built for a PVM (`for_pvm`) runs fast if the loop began at
- * all, whatever its result was. Any other kernel is emulated, or does not boot although the loop is
- * fast. So for such a kernel the verdict is never KVM_USABLE.
+ * program of the host. `for_pvm` is true if the kernel is built for a PVM. Such a kernel runs fast
+ * if the loop has begun at all, whatever the result of the loop was. Any other kernel is emulated,
+ * or does not boot although the loop is fast. So its verdict is never KVM_USABLE.
  */
 void kvm_judge_kernel(struct kvm_facts *facts, bool pvm, bool for_pvm);
 
-/* Returns whether a machine gets KVM if the accelerator `wanted` is asked for. If the user asks for
- * KVM by name, the machine gets it also with a kernel that is KVM_UNSUITED, since the user may know
- * that the kernel is built for a PVM. */
+/* Returns true if a machine gets KVM when the accelerator `wanted` is asked for. If the user asks
+ * for KVM by name, even a machine with a KVM_UNSUITED kernel gets it, since the user may know that
+ * the kernel is built for a PVM. */
 bool kvm_can_serve(const struct kvm_facts *facts, enum accelerator wanted);
 
-/* Returns the path of KVM: /dev/kvm. */
+/* Returns the path of KVM's device, which is /dev/kvm except in tests. */
 const char *kvm_device(void);
 
 #endif

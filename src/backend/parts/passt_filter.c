@@ -12,13 +12,15 @@
 #include "base/platform/linux/isolate_filter.h"
 
 #define NAME "passt"
-/* The bits of a socket's type that are no flag: SOCK_TYPE_MASK in include/linux/net.h of Linux. */
+/* The bits of a socket's type that are not flags. They are SOCK_TYPE_MASK in Linux's
+ * include/linux/net.h. */
 #define SOCK_TYPE 0xf
 
 static const uint64_t families[] = {AF_INET, AF_INET6, AF_NETLINK};
 static const uint64_t internet[] = {AF_INET, AF_INET6};
 static const uint64_t types[] = {SOCK_STREAM, SOCK_DGRAM};
-/* With 0 the family chooses the protocol. 0 is also the value of NETLINK_ROUTE. */
+/* The protocols that socket() may get. With 0 the family chooses the protocol. 0 is also the value
+ * of NETLINK_ROUTE. */
 static const uint64_t protocols[] = {0, IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMPV6};
 
 static int refuse(scmp_filter_ctx filter, int errnum, int call, unsigned conditions,
@@ -44,10 +46,10 @@ static bool is_listed(uint64_t value, const uint64_t *list, size_t count)
 }
 
 /*
- * Refuses all values of an argument that are not in the list, which is sorted. A rule compares each
- * argument only once. So the values below the last one of the list are refused one by one, and then
- * all greater values. The filter compares the whole register, of which the kernel uses 32 bits: a
- * value with one of the other bits set is greater too, and is refused.
+ * Refuses all values of an argument that are not in the list, which is sorted. A rule can compare
+ * an argument only once. So each missing value below the last one of the list gets a rule, and one
+ * more rule refuses all greater values. The filter compares the whole register, of which the kernel
+ * uses 32 bits. A value in which another bit is set counts as greater, and is refused.
  */
 static int refuse_unlisted(scmp_filter_ctx filter, unsigned arg, const uint64_t *list, size_t count,
 			   struct error *err)
@@ -64,8 +66,8 @@ static int refuse_unlisted(scmp_filter_ctx filter, unsigned arg, const uint64_t 
 	return refuse_sockets(filter, 1, &greater, err);
 }
 
-/* Refuses internet sockets of all types but streams and datagrams. SOCK_RAW and SOCK_PACKET need
- * capabilities, and other types make the kernel load protocols. */
+/* Refuses internet sockets whose type is neither stream nor datagram. SOCK_RAW and SOCK_PACKET
+ * would need capabilities, and other types make the kernel load protocols. */
 static int refuse_types(scmp_filter_ctx filter, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(internet); i++)
@@ -91,7 +93,8 @@ int passt_filter_open(int *fd, struct error *err)
 
 	if (!filter)
 		return error_errno(err, ENOMEM, "system call filter of " NAME);
-	/* A call by another architecture's number, such as socketcall(), ends the process. */
+	/* A system call with the number of another architecture, such as socketcall(), ends the
+	 * process. */
 	if (isolate_filter_check(
 		    seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), NAME,
 		    err) < 0 ||

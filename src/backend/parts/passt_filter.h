@@ -4,11 +4,11 @@
  * daemon of the host may have an abstract socket in this namespace, and may trust every process
  * with the user's id.
  *
- * socket() makes only the sockets that TCP, UDP and ICMP need, and NETLINK_ROUTE, by which passt
- * reads addresses and routes when it starts. Every other family gives EAFNOSUPPORT, as on a kernel
- * that does not have it. passt tries AF_UNIX once, for the host's log, and works without it. passt
- * gets its connection to netgate as a descriptor. It cannot make a socket pair. io_uring, which
- * makes sockets without a system call for each, gives ENOSYS.
+ * socket() makes only the sockets that TCP, UDP and ICMP need, and NETLINK_ROUTE. passt reads
+ * addresses and routes by NETLINK_ROUTE when it starts. Every other family fails with EAFNOSUPPORT,
+ * as on a kernel that does not have it. passt tries AF_UNIX once, for the host's log, and works
+ * without it. It gets its connection to netgate as a descriptor, and cannot make a socket pair.
+ * io_uring fails with ENOSYS, since it could make sockets without system calls.
  *
  * The filter is in force from passt's first instruction. passt itself installs another filter after
  * its start.
@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 
-/* Makes the compiled filter as a file, for proc_spec. The caller closes *fd. */
+/* Makes a file with the compiled filter, for struct proc_spec. The caller closes *fd. */
 int passt_filter_open(int *fd, struct error *err);
 
 #endif

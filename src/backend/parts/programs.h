@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the programs that microagent starts in addition to a VMM. All results are absolute paths,
- * which the caller frees. */
+/* Finds the programs that microagent starts in addition to a VMM. All results of type char * are
+ * absolute paths, which the caller frees. */
 #ifndef BACKEND_PARTS_PROGRAMS_H
 #define BACKEND_PARTS_PROGRAMS_H
 
@@ -10,25 +10,29 @@
 
 typedef char *program_finder(struct error *err);
 
-/* Finds bwrap in PATH. ERR_UNAVAILABLE names the package. */
+/* Finds bwrap in PATH. If it is missing, fails with ERR_UNAVAILABLE, and the message names the
+ * package. */
 char *program_bwrap(struct error *err);
 /* Finds true(1), for the test of a cell. */
 char *program_true(struct error *err);
-/* Finds a program by name: "newuidmap" or "newgidmap". */
+/* Finds a program by its name, which is "newuidmap" or "newgidmap". */
 char *program_newidmap(const char *name, struct error *err);
-/* Finds a virtiofsd of any kind (virtiofsd.h): $MICROAGENT_VIRTIOFSD, else the one in Rust, else
- * the one of QEMU up to 7.2, at the paths of the distributions. ERR_UNAVAILABLE names the
+/* Finds a virtiofsd of any kind (virtiofsd.h). It is the one that $MICROAGENT_VIRTIOFSD names.
+ * Otherwise it is the one in Rust, or else the one of QEMU up to 7.2, at the paths of the
+ * distributions. If all are missing, fails with ERR_UNAVAILABLE, and the message names the
  * packages. */
 char *program_virtiofsd(struct error *err);
-/* Find programs of microagent, in the directory of the running executable or else in PATH. */
+/* Functions that find programs of microagent, in the directory of the running executable or else in
+ * PATH. */
 char *program_vsockd(struct error *err);
 char *program_netgate(struct error *err);
-/* Finds passt in PATH. ERR_UNAVAILABLE names the package. */
+/* Finds passt in PATH. If it is missing, fails with ERR_UNAVAILABLE, and the message names the
+ * package. */
 char *program_passt(struct error *err);
 
-/* Returns an array of the paths of all programs of this header and of the VMM's programs. `vmm` has
- * the finders of the VMM's programs, and ends with NULL. A program that is not installed is left
- * out. The caller releases the array. Returns NULL if there is no memory. */
+/* Returns an array of the paths of all programs of this header and of the VMM's programs. `vmm` is
+ * an array of functions that find the VMM's programs; NULL ends it. A program that is not installed
+ * is left out. The caller releases the result. Returns NULL if there is no memory. */
 json_t *programs_here(program_finder *const *vmm);
 
 #endif

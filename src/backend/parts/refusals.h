@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows for the requests that no backend of this system can fulfil, and functions that several
- * backends use in their rows. Pure. */
+/* Rows for requests that no backend of this system can fulfil, and functions that several backends
+ * use in their own rows. The functions are pure. */
 #ifndef BACKEND_PARTS_REFUSALS_H
 #define BACKEND_PARTS_REFUSALS_H
 
@@ -23,7 +23,8 @@
 			refusal_of_bridge_rate                                                                          \
 	}
 
-/* Rows about ports above 2^30 - 1. The host's own connections use the numbers from 2^30 on. */
+/* Rows that refuse ports above 2^30 - 1. The host's own connections use the numbers from 2^30
+ * on. */
 #define REFUSED_HIGH_LISTENER(limitation)                                     \
 	{                                                                     \
 		"vsockListeners[].port", limitation, refusal_of_high_listener \

@@ -14,12 +14,13 @@
 
 #define NAME "a share"
 
-/* Calls that older headers do not name. Each has the same number on every architecture. */
-#define FCHMODAT2 452	  /* Linux 6.6 */
-#define SETXATTRAT 463	  /* Linux 6.13 */
-#define REMOVEXATTRAT 466 /* Linux 6.13 */
+/* The numbers of calls that older headers do not define. They are the same on every
+ * architecture. */
+#define FCHMODAT2 452	  /* new in Linux 6.6 */
+#define SETXATTRAT 463	  /* new in Linux 6.13 */
+#define REMOVEXATTRAT 466 /* new in Linux 6.13 */
 
-/* The calls that give a file its mode, and the number of the argument that is the mode. */
+/* The calls that give a file its mode, and the index of the argument that is the mode. */
 static const struct {
 	int number;
 	unsigned mode;
@@ -37,38 +38,41 @@ static const int attributes[] = {
 	SCMP_SYS(removexattr), SCMP_SYS(lremovexattr), SCMP_SYS(fremovexattr), REMOVEXATTRAT,
 };
 
-/* Calls that could give a file a mode which the filter does not see: openat2() has the mode behind
- * a pointer, and io_uring makes calls by a ring. */
+/* Calls that could give a file a mode that the filter does not see. openat2() has the mode behind a
+ * pointer, and io_uring makes its calls through a ring. */
 static const int unseen_modes[] = {SCMP_SYS(openat2), SCMP_SYS(io_uring_setup)};
 
-/* The calls that make a socket, give a socket another address or peer, or enter another
- * namespace. */
+/* Calls that a virtiofsd does not need. They make a socket, give a socket an address or a peer, or
+ * enter another namespace. */
 static const int needless[] = {
 	SCMP_SYS(socket),  SCMP_SYS(socketpair), SCMP_SYS(bind),
 	SCMP_SYS(connect), SCMP_SYS(listen),	 SCMP_SYS(setns),
 };
 
-/* The calls that connect a TCP socket with MSG_FASTOPEN, and the number of the argument that has
- * the flags. */
+/* The calls that connect a TCP socket if MSG_FASTOPEN is set, and the index of the argument that
+ * has the flags. */
 static const struct {
 	int number;
 	unsigned flags;
 } sending[] = {{SCMP_SYS(sendto), 3}, {SCMP_SYS(sendmsg), 2}, {SCMP_SYS(sendmmsg), 3}};
 
-/* The calls that make namespaces. The flags are the first argument of both. */
+/* The calls that make namespaces. In both, the flags are the first argument. */
 static const int separating[] = {SCMP_SYS(clone), SCMP_SYS(unshare)};
 static const unsigned namespaces[] = {CLONE_NEWCGROUP, CLONE_NEWIPC,  CLONE_NEWNET, CLONE_NEWNS,
 				      CLONE_NEWPID,    CLONE_NEWUSER, CLONE_NEWUTS};
 
-/* The refused commands of fcntl() and ioctl(). Some of them give a process a lease of a file, and
- * another process that opens the file waits for the first one, up to 45 s each time. With others
- * the kernel sends signals (see ISOLATE_FCNTL_ROW). virtiofsd, in C and in Rust, needs none of
- * them: it copies descriptors, makes them blocking or not, and locks files. */
-#define SETDELEG (F_SETLEASE + 16) /* Linux 6.19: a lease of a directory */
+/* The commands of fcntl() and ioctl() that are refused. Some of them give a process a lease of a
+ * file. Another process that opens the file must then wait, up to 45 s each time. With other
+ * commands the kernel sends signals (see ISOLATE_FCNTL_ROW). virtiofsd, in C and in Rust, needs
+ * none of these commands. It only copies descriptors, makes them blocking or non-blocking, and
+ * locks files. */
+#define SETDELEG (F_SETLEASE + 16) /* a lease of a directory, new in Linux 6.19 */
 static const struct {
 	int number;
 	unsigned command;
-	uint64_t flags; /* a flag in the next argument; 0: any argument */
+	/* The command is refused if one of these flags is in the next argument; 0: it is always
+	 * refused. */
+	uint64_t flags;
 } held_back[] = {
 	{SCMP_SYS(fcntl), F_SETLEASE, 0},    {SCMP_SYS(fcntl), SETDELEG, 0},
 	{SCMP_SYS(fcntl), F_NOTIFY, 0},	     {SCMP_SYS(fcntl), F_SETOWN, 0},
@@ -103,8 +107,8 @@ static int add_sending_rules(scmp_filter_ctx filter, struct error *err)
 	return 0;
 }
 
-/* Adds rules for the refused commands. The kernel uses only 32 bits of a command, so the filter
- * compares only these: with other bits set it would be the same command. */
+/* Adds rules for the refused commands. The kernel uses only 32 bits of a command. So the filter
+ * compares only these bits: a value with further bits set is the same command. */
 static int add_command_rules(scmp_filter_ctx filter, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(held_back); i++) {
@@ -121,8 +125,8 @@ static int add_command_rules(scmp_filter_ctx filter, struct error *err)
 	return 0;
 }
 
-/* Adds the rules for all shares. clone3() gives ENOSYS, since its flags are behind a pointer. The C
- * library then uses clone(). */
+/* Adds the rules that hold for all shares. The flags of clone3() are behind a pointer, so clone3()
+ * fails with ENOSYS. The C library then uses clone(). */
 static int add_common_rules(scmp_filter_ctx filter, struct error *err)
 {
 	static const int clone3 = SCMP_SYS(clone3);
@@ -162,7 +166,7 @@ static int add_mode_rules(scmp_filter_ctx filter, struct error *err)
 
 int share_filter_open(bool containers, int *fd, struct error *err)
 {
-	/* A call by another architecture's number ends the thread, which is libseccomp's
+	/* A call with the number of another architecture ends the thread, which is libseccomp's
 	 * default. */
 	autofilter filter = seccomp_init(SCMP_ACT_ALLOW);
 

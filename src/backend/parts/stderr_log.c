@@ -55,8 +55,8 @@ static void on_bytes(struct loop *loop, int fd, uint32_t events, void *data)
 
 void stderr_log_drain(struct stderr_log *s)
 {
-	/* The loop is bounded. The writer has ended, so only the bytes that the pipe holds can
-	 * come. */
+	/* The writer has ended, so only bytes that are already in the pipe can come. The number of
+	 * reads is still limited. */
 	for (int i = 0; i < 256 && s->fd >= 0 && receive_stderr(s); i++)
 		;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies the lines that a child writes to its stderr into the supervisor's log. The rate is
- * limited, since a guest can provoke lines. The last line is kept, since it often says why the
- * child has ended. */
+ * limited, since a guest can cause such lines. The last line is kept, since it often has the reason
+ * why the child has ended. */
 #ifndef BACKEND_PARTS_STDERR_LOG_H
 #define BACKEND_PARTS_STDERR_LOG_H
 
@@ -13,27 +13,28 @@
 
 struct stderr_log {
 	struct loop_watch *watch;
-	struct log *log;  /* may be NULL */
-	const char *name; /* the child's name */
+	struct log *log;  /* the supervisor's log; NULL: lines are not logged */
+	const char *name; /* the child's name, for the log */
 	int fd;
 	size_t len;
-	/* The beginning of a line whose end has not come; longer lines are cut into pieces. */
+	/* The beginning of a line that is not complete yet. A line that is too long is cut into
+	 * pieces. */
 	char line[STDERR_LINE];
-	char last[STDERR_LINE]; /* the last whole line; "": none */
+	char last[STDERR_LINE]; /* the last complete line; "": there is none */
 };
 
-/* Makes a pipe, and begins to copy from it to `log`. *write_end is the end for the child, which the
- * caller closes. *s must not be moved in memory. */
+/* Makes a pipe, and begins to copy lines from it to `log`. *write_end becomes the child's end of
+ * the pipe, which the caller closes. *s must not be moved in memory. */
 int stderr_log_open(struct stderr_log *s, struct loop *loop, const char *name, struct log *log,
 		    int *write_end, struct error *err);
-/* Works like stderr_log_open(), but reads from `fd`, which is non-blocking, and takes it over. */
+/* Works like stderr_log_open(), but reads from `fd`, which is non-blocking. Takes over `fd`. */
 int stderr_log_adopt(struct stderr_log *s, struct loop *loop, const char *name, struct log *log,
 		     int fd, struct error *err);
-/* Takes bytes that the child has written and the caller has read. */
+/* Logs bytes that the child has written and that the caller has read. */
 void stderr_log_take(struct stderr_log *s, const char *bytes, size_t n);
 /* Reads and logs all bytes that have come. */
 void stderr_log_drain(struct stderr_log *s);
-/* Closes the log. Accepts a log whose fd is -1. */
+/* Closes the pipe and the log. Accepts a struct whose fd is -1. */
 void stderr_log_close(struct stderr_log *s);
 
 #endif

@@ -18,11 +18,11 @@
 #include "base/cleanup.h"
 
 #define TUN "/dev/net/tun"
-/* The field of the config that is named in messages about a bridge. */
+/* The field of the config that messages about a bridge name. */
 #define FIELD "config.network.interface"
 
-/* Checks that this host has the bridge. Asks by system calls, since /sys may show another network
- * namespace. */
+/* Checks that this host has the bridge. Uses system calls for this, since /sys may show another
+ * network namespace. */
 static int check_bridge(const char *bridge, struct error *err)
 {
 	autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

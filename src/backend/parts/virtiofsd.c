@@ -18,14 +18,15 @@
 #include "base/path.h"
 #include "base/proc.h"
 
-/* The limit of virtiofsd's descriptors. virtiofsd has one for every file that the guest knows. */
+/* The most descriptors that virtiofsd may have. It has one for every file that the guest knows. */
 #define FILES_MAX 1000000u
 #define ANSWER_MAX 4096
 
 /* --- which one it is ------------------------------------------------------------------------- */
 
-/* Finds the kind of virtiofsd. The one in C says "virtiofsd version 7.2.22 (Debian ...)", and the
- * one in Rust "virtiofsd 1.13.2". Returns -1 if text is like neither. */
+/* Finds the kind of virtiofsd from its answer to --version. The one in C prints "virtiofsd version
+ * 7.2.22 (Debian ...)", and the one in Rust "virtiofsd 1.13.2". Returns -1 if `text` has neither
+ * form. */
 static int read_version(const char *text, enum virtiofsd_kind *out)
 {
 	int major = 0, minor = 0;
@@ -42,7 +43,7 @@ static int read_version(const char *text, enum virtiofsd_kind *out)
 }
 
 /* Asks the program for its version. The virtiofsd in C gives up its supplementary groups before it
- * reads its options, and ends if this is not allowed. An ordinary user may do this only in a user
+ * reads its options, and ends if it may not do so. An ordinary user may do so only in a user
  * namespace. So the program is asked in a namespace like the one in which it serves. */
 static int ask_version(const char *path, struct buf *answer, struct error *err)
 {
@@ -121,8 +122,8 @@ int virtiofsd_check(const struct virtiofsd *program, const struct virtiofsd_serv
 	return 0;
 }
 
-/* Adds -o with the source. In the value of -o a comma begins the next option, and a backslash takes
- * the special meaning from the next character. */
+/* Adds the option -o with the source. In the value of -o, a comma begins the next option. So each
+ * comma and each backslash of the path gets a backslash before it. */
 static void add_source(struct argv *argv, const char *path)
 {
 	autofree char *escaped = malloc(2 * strlen(path) + 1);
@@ -148,11 +149,12 @@ static void add_words(struct argv *argv, const char *const *words)
 		argv_add(argv, *words);
 }
 
-/* Adds the options of the virtiofsd in C. The cell is the sandbox, and a chroot in the cell needs
- * no right to mount. In a directory of containers, files of two mounts may have the same inode
- * number, and files of images have capabilities. For any other directory the cell does not have
- * CAP_SETFCAP. virtiofsd ends if it lacks a capability of its own list, so it is told to do without
- * this one. */
+/* Adds the options of the virtiofsd in C. The cell is the sandbox, so a chroot inside it is enough,
+ * which needs no right to mount.
+ *
+ * In a directory of containers, files of two mounts may have the same inode number, and files of
+ * images have capabilities. For any other directory the cell does not have CAP_SETFCAP. virtiofsd
+ * ends if it lacks a capability of its own list, so an option takes this one off that list. */
 static void add_words_of_c(const struct virtiofsd_service *service, struct argv *argv)
 {
 	static const char *const always[] = {"-f", "-o", "sandbox=chroot", "-o", "log_level=err",
@@ -174,10 +176,12 @@ static void add_words_of_c(const struct virtiofsd_service *service, struct argv 
 	}
 }
 
-/* Adds the options of the virtiofsd in Rust. Handles of files need CAP_DAC_READ_SEARCH over the
- * host's file system, which a cell does not have. A directory of containers is wanted with the
- * cache "always", and with names that are kept for a second. This program cannot do that: with
- * "always" it keeps names for a day. So it gets "auto", with which it keeps names for a second. */
+/* Adds the options of the virtiofsd in Rust. Handles of files would need CAP_DAC_READ_SEARCH over
+ * the host's file system, which a cell does not have.
+ *
+ * A directory of containers should have the cache "always", with names that are kept for a second.
+ * This program cannot do that: with "always" it keeps names for a day. So it gets "auto", with
+ * which it keeps names for a second. */
 static void add_words_of_rust(const struct virtiofsd_service *service, struct argv *argv)
 {
 	static const char *const always[] = {"--sandbox=chroot", "--log-level=error",

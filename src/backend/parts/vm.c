@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The common part of a VM. Opens a VM, and frees it when none of its processes runs any more. Takes
- * away what the VMM needs only at its start. */
+/* The part of a VM that all backends have in common. Opens a VM, and frees it when none of its
+ * processes runs any more. Takes away what the VMM needs only at its start. */
 #include "backend/parts/vm.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include "base/cleanup.h"
 #include "base/platform/file.h"
 
-/* Lets others write to kernel and initrd again. To close the descriptors is not enough, since the
- * command that waits for the machine has copies of them. */
+/* Lets other processes write to kernel and initrd again. It is not enough to close the descriptors,
+ * since the command that waits for the machine has copies of them. */
 void vm_has_read(struct vm *vm)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(vm->read_fds); i++) {
@@ -57,13 +57,13 @@ int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 		.busy_fd = -1,
 		.vmm_stderr.fd = -1,
 	};
-	/* All processes of the VM inherit this limit, so that no core dump contains the guest's
-	 * memory. */
+	/* All processes of the VM inherit this limit, so that no core dump with the guest's memory
+	 * is written. */
 	setrlimit(RLIMIT_CORE, &none);
 	if (!vm->label)
 		return error_errno(err, ENOMEM, "VM");
-	/* A copy of each held descriptor keeps writers away. The caller closes its own descriptors
-	 * when the processes run. */
+	/* While a copy of a held descriptor is open, no process can write to the file. The caller
+	 * closes its own descriptors when the processes run, so copies are made here. */
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		if (fds[i] < 0 || !file_is_held(fds[i]))
 			continue;
@@ -91,7 +91,8 @@ void vm_close(struct vm *vm)
 	free(vm->label);
 }
 
-/* Notes the socket by its inode, which /proc shows for each descriptor of a process. */
+/* Remembers the socket by its inode number. /proc shows this number for each descriptor of a
+ * process. */
 int vm_keep(struct vm *vm, int vmm_end, struct error *err)
 {
 	struct stat st;
@@ -106,9 +107,9 @@ int vm_keep(struct vm *vm, int vmm_end, struct error *err)
 	return 0;
 }
 
-/* Gives the socket a name that the kernel chooses (unix(7), "autobind"). No other socket in this
- * network namespace has this name. The VMM's end sees it as the name of its peer. Another process
- * can have the same name only in another network namespace. */
+/* Gives the socket a name that the kernel chooses (unix(7), "autobind"). The VMM's end sees this
+ * name as the name of its peer. No other socket in this network namespace has the name. A process
+ * in another network namespace could have a socket with the same name. */
 int vm_keep_accepted(struct vm *vm, int our_end, struct error *err)
 {
 	const struct sockaddr any = {.sa_family = AF_UNIX};
@@ -128,8 +129,8 @@ int vm_release(struct vm *vm, struct error *err)
 
 	if (cell_release(&vm->cell, err) == 0)
 		return vm_watch(vm, err);
-	/* bwrap's stderr says why the cell failed. This host may not allow namespaces any more, so
-	 * its remembered ability to make a cell is forgotten. */
+	/* bwrap's stderr has the reason why the cell has failed. This host may have stopped
+	 * allowing namespaces. So the remembered fact that it can make a cell is forgotten. */
 	confinement_forget();
 	stderr_log_drain(&vm->vmm_stderr);
 	bwrap = confinement_bwrap(&why);
@@ -150,7 +151,8 @@ static int serve_proc(void *data, const struct broker_message *in, struct broker
 		return error_set(
 			err, ERR_DENIED,
 			"the broker refuses to remove the /proc of the virtual machine monitor, because it has done so already: this is a bug, or the live supervisor was taken over");
-	vm->proc_removed = true; /* one try only: the request comes before the guest runs */
+	/* /proc is removed only once, since the request comes before the guest runs. */
+	vm->proc_removed = true;
 	return cell_proc_remove(&(struct proc){vm->cell.pid, vm->cell.pidfd}, err);
 }
 

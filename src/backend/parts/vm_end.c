@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Handles the ends of a VM's processes. The monitor and the companions are children of this
- * process, and the loop reaps them. The program is bwrap's child, and its pidfd tells when the
- * program has ended. When all processes have ended, `ended` is called. Only this file calls
- * `ended`.
+ * process, and the loop reaps them. The program is a child of bwrap, and its pidfd tells when it
+ * has ended. When all processes have ended, the event `ended` is called. Only this file calls
+ * it.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -33,12 +33,13 @@ void vm_tell_end(struct vm *vm, enum vm_end end, const char *detail)
 		return;
 	vm->end_told = true;
 	vm->end = end;
-	/* An earlier detail, like a panic, says more than an end that follows from it. */
+	/* A detail that was set before, such as a panic, is kept. It says more than the end that
+	 * follows from it. */
 	if (!*vm->detail)
 		snprintf(vm->detail, sizeof(vm->detail), "%.255s", detail);
 }
 
-/* Guesses how the VMM ended, since it did not say why. */
+/* Guesses how the VMM has ended, if it has not announced its end. */
 static void guess_end(struct vm *vm)
 {
 	int signal = vm->exit_code > 128 ? vm->exit_code - 128 : 0;
@@ -57,7 +58,7 @@ static void guess_end(struct vm *vm)
 		snprintf(how, sizeof(how), "ended by itself with code %d", vm->exit_code);
 	snprintf(vm->detail, sizeof(vm->detail), "%.16s %s%s%.160s", vm->kind->name, how,
 		 *said ? ": " : "", said);
-	/* The cell may have failed, since the VMM was never ready. So the next start tries again
+	/* The VMM was never ready, so the cell may have failed. The next start then tests again
 	 * whether a cell can be made. */
 	if (!vm->spoke && vm->cell.confined)
 		confinement_forget();
@@ -74,14 +75,14 @@ static void report_when_over(struct vm *vm)
 		return;
 	loop_remove(steal_ptr(&vm->grace_timer));
 	loop_remove(steal_ptr(&vm->sever_timer));
-	/* The last output of the VMM and its companions is still in sockets and pipes, which bound
-	 * its length. */
+	/* The last output of the VMM and its companions is still in sockets and pipes, whose sizes
+	 * limit its length. */
 	vm->kind->drain(vm);
 	stderr_log_drain(&vm->vmm_stderr);
 	companions_drain(&vm->companions);
 	if (!vm->end_told)
 		guess_end(vm);
-	/* The owner may free the VM in this callback, so nothing may use the VM afterwards. */
+	/* The owner may free the VM in this callback, so the VM must not be used after it. */
 	vm->events.ended(vm->events.data, vm->end, vm->detail);
 }
 
@@ -119,7 +120,7 @@ static void on_vm_grace_over(struct loop *loop, void *data)
 	if (!vm_is_alive(vm)) {
 		companions_end(&vm->companions);
 	} else if (vm->end_told && !vm->overdue) {
-		/* The VMM is ending. On a busy host it may need long to write out the disks'
+		/* The VMM is ending. On a busy host it may need a long time to write the disks'
 		 * data. */
 		vm->overdue = true;
 		arm_grace(vm, LIMIT_KILL_MS);
@@ -141,9 +142,9 @@ void vm_grace(struct vm *vm)
 		arm_grace(vm, LIMIT_VMM_END_MS);
 }
 
-/* Lets the companions end. Each companion sees the end of its connection, and first passes on the
- * data that it still holds. If the VMM binds its own sockets, the companions are killed: they hold
- * no data, and a companion with a tap sees no end. */
+/* Lets the companions end. Each companion notices that its connection has ended, and first passes
+ * on the data that it still holds. If the VMM makes its own sockets, the companions are killed
+ * instead. They hold no data, and a companion with a tap does not notice the end. */
 static void end_companions(struct vm *vm)
 {
 	if (vm->killing || vm->kind->binds_sockets)
@@ -162,7 +163,7 @@ static void on_monitor(struct loop *loop, int code, void *data)
 	vm->monitor_watch = NULL;
 	vm->monitor_gone = true;
 	vm->exit_code = code;
-	cell_kill(&vm->cell); /* the program still runs if only the monitor was killed */
+	cell_kill(&vm->cell); /* if only the monitor was killed, the program still runs */
 	end_companions(vm);
 	report_when_over(vm);
 }
@@ -178,10 +179,11 @@ static void on_program(struct loop *loop, int fd, uint32_t events, void *data)
 	report_when_over(vm);
 }
 
-/* Handles the end of a companion. A companion ends with code 0 if the VMM's connection has ended,
- * and the VMM's own end may be noticed only a moment later. If a companion has failed before the
- * VMM was ready, or lacks something on the host, the VMM may have ended because of this. So the
- * owner is told then even if the VMM has ended. */
+/* Handles the end of a companion. If the VMM's connection has ended, a companion ends with code 0,
+ * and the end of the VMM may be noticed only a moment later.
+ *
+ * If a companion has failed before the VMM was ready, or lacks something on the host, this may be
+ * the reason for the VMM's end. So the owner is told about it even if the VMM has ended. */
 void vm_on_companion(void *data, struct companion *companion)
 {
 	struct vm *vm = data;
@@ -197,9 +199,9 @@ void vm_on_companion(void *data, struct companion *companion)
 }
 
 /*
- * Makes the kernel kill the VMM before this process if memory runs out, since this process can tell
- * why the machine has ended. This is not done earlier, because an ordinary user may not change the
- * VMM's process before its exec(). A failure is ignored.
+ * Makes the kernel kill the VMM before this process if memory runs out. This process can then still
+ * tell why the machine has ended. It is not done earlier, because an ordinary user may not change
+ * the VMM's process before its exec(). A failure is ignored.
  */
 static void raise_oom_score(const struct cell *cell)
 {

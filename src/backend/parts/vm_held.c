@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists the VMM's own descriptors from outside, in /proc, until only the kept sockets are among
- * them. The kept sockets are the VMM's monitor, or the connection to its API, and its consoles.
- * Every other socket that is found is shut down from here.
+ * Lists the VMM's descriptors from outside, in /proc, until only the kept sockets can lead out of
+ * the machine. The kept sockets are the VMM's monitor, or the connection to its API, and its
+ * consoles. Every other socket that is found is shut down by this process.
  *
- * A list proves something only about a stopped process. A running VMM may accept a connection at a
- * number that was examined already, or move a connection there. So the VMM is stopped for each
- * examination. The VMM cannot hold a descriptor that the list does not show: its system calls let
- * no thread have descriptors of its own, and allow no io_uring (vmm_calls.c). Messages that wait in
- * a socket are read and dropped.
+ * A list proves something only about a stopped process. A running VMM may accept a connection under
+ * a number that was examined already, or move a connection to that number. So the VMM is stopped
+ * for each examination.
+ *
+ * The VMM cannot hold a descriptor that the list does not show. Its system call filter does not let
+ * a thread have its own descriptors, and does not allow io_uring (vmm_calls.c). Messages that wait
+ * in a socket are read and dropped.
  */
 #include "backend/parts/vm_held.h"
 
@@ -37,8 +39,10 @@
 #include "base/platform/linux/process_directory.h"
 #include "base/platform/linux/process_stop.h"
 
-#define QUEUE_MAX 8192 /* no listener has so many waiting clients, and no socket so many messages */
-/* https://www.kernel.org/doc/html/latest/admin-guide/devices.html */
+/* More than the waiting clients of any listener, and than the messages in any socket. */
+#define QUEUE_MAX 8192
+/* The device number of /dev/net/tun:
+ * https://www.kernel.org/doc/html/latest/admin-guide/devices.html. */
 #define TUN_MAJOR 10
 #define TUN_MINOR 200
 
@@ -53,7 +57,8 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 	*below = (struct descendants){0};
 	if (process_stop(&vmm, vm->kind->name, err) < 0)
 		return -1;
-	/* A VMM that was not taken over has started no process. */
+	/* A VMM that was not taken over has started no process. If there are any, they are stopped
+	 * too. */
 	status = descendants_add(below, &vmm, err);
 	for (size_t i = 0; i < below->count && status == 0; i++) {
 		struct error why = {0};
@@ -63,8 +68,8 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 		    why.code != ERR_NOT_FOUND)
 			status = error_copy(err, &why);
 	}
-	/* A process may have started another one before it was stopped, so the processes are
-	 * counted again. */
+	/* A process may have started another one before it was stopped. So the processes are listed
+	 * again. */
 	if (status == 0)
 		status = descendants_add(&again, &vmm, err);
 	if (status == 0 && again.count > below->count)
@@ -78,9 +83,9 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 	return status;
 }
 
-/* Counts how often the stopped VMM and the processes that it has started have run until now. A VMM
- * that was taken over can wake itself by a timer. So an examination proves something only if the
- * counts before and after it are equal. ERR_TIMEOUT: a process runs. */
+/* Counts how often the stopped VMM, and the processes that it has started, have run until now. A
+ * VMM that was taken over can wake itself by a timer. So an examination proves something only if
+ * the counts before and after it are equal. Fails with ERR_TIMEOUT if one of the processes runs. */
 static int count_switches(const struct vm *vm, const struct descendants *below, uint64_t *out,
 			  struct error *err)
 {
@@ -110,11 +115,12 @@ void vm_thaw(const struct vm *vm, struct descendants *below)
 struct holder {
 	const struct vm *vm;
 	pid_t pid;
-	int pidfd, fds; /* fds: the directory of its descriptors in /proc */
+	/* pidfd: the pidfd of the process; fds: the directory of its descriptors in /proc. */
+	int pidfd, fds;
 };
 
-/* Copies a descriptor of the process. Returns the copy, which the caller closes, or -1 if this
- * process has no right to it. */
+/* Copies a descriptor of the process into this process. Returns the copy, which the caller closes,
+ * or -1 if this process has no right to it. */
 static int copy_of_fd(const struct holder *h, const char *name)
 {
 	return (int)syscall(SYS_pidfd_getfd, h->pidfd, (int)strtol(name, NULL, 10), 0);
@@ -128,10 +134,10 @@ static int socket_option(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 ? value : -1;
 }
 
-/* Reads and drops the messages that wait in a socket. Returns whether the socket is empty. A
- * message may carry descriptors (SCM_RIGHTS). No process's list shows these descriptors, and a
- * process can take them out of a socket that is shut. The kernel closes the descriptors of a
- * message that is read without room for them. */
+/* Reads and drops the messages that wait in a socket. Returns true if the socket is empty. A
+ * message may carry descriptors (SCM_RIGHTS). No list of a process shows these descriptors, and a
+ * process can take them even out of a socket that is shut down. When a message is read without room
+ * for its descriptors, the kernel closes them. */
 static bool drain(int fd)
 {
 	bool stream = socket_option(fd, SO_TYPE) == SOCK_STREAM;
@@ -143,15 +149,14 @@ static bool drain(int fd)
 		if ((n < 0 && errno != EINTR) || (n == 0 && stream))
 			return true;
 	}
-	return !stream; /* without a stream, an empty message looks like the end */
+	return !stream; /* an empty message looks like the end, unless the socket is a stream */
 }
 
 /*
- * Hangs up on all clients that wait at a listener of the VMM. Returns whether no client waits any
- * more. The listener is not shut down, since the VMM would loop without end: its loop would report
- * the listener again and again, and accept() would fail. The listener leads nowhere as it is. Its
- * name was removed, so no new client finds it, and the clients that found it before lose their
- * connections here.
+ * Hangs up on all clients that wait at a listener of the VMM. Returns true if no client waits any
+ * more. The listener itself is not shut down. Otherwise the VMM's loop would report it again and
+ * again, since accept() would fail each time. The listener leads nowhere: its name was removed, so
+ * no new client finds it, and the clients that have found it lose their connections here.
  */
 static bool cut_listener(int fd)
 {
@@ -175,8 +180,7 @@ static bool is_kept(const struct vm *vm, unsigned long long inode)
 	return false;
 }
 
-/* Returns whether `fd` is the connection that the VMM has accepted from microagent, and may
- * keep. */
+/* Returns true if `fd` is the connection that the VMM has accepted from microagent and may keep. */
 static bool is_kept_accepted(const struct vm *vm, int fd)
 {
 	struct sockaddr_un peer;
@@ -187,12 +191,14 @@ static bool is_kept_accepted(const struct vm *vm, int fd)
 }
 
 /*
- * Shuts down both directions of a socket of a VMM that is being severed, by a copy of its
- * descriptor. The other end may be in a dead companion that takes long to close its files. If this
- * process gets no copy, only the other end can tell the VMM that the connection has ended. Returns
- * false if the socket may still lead somewhere. A socket that is shut and empty is dead, whichever
- * process holds it. If the VMM closes such a socket by itself, this is waited for, and false is
- * returned until then.
+ * Shuts down both directions of a socket of a VMM that is being severed. Uses a copy of the
+ * socket's descriptor. The other end may be in a dead companion that takes long to close its files.
+ * If this process gets no copy, only that other end can tell the VMM that the connection has
+ * ended.
+ *
+ * Returns false if the socket may still lead somewhere. A socket that is shut down and empty leads
+ * nowhere, whichever process holds it. A VMM that gets its sockets from microagent closes such a
+ * socket itself, and false is returned until it has done so.
  */
 static bool cut_socket(const struct holder *h, const char *name, unsigned long long inode)
 {
@@ -200,7 +206,7 @@ static bool cut_socket(const struct holder *h, const char *name, unsigned long l
 	bool own = h->vm->kind->binds_sockets;
 	struct stat st;
 
-	/* Another descriptor may have this number by now. */
+	/* The number may belong to another descriptor now. */
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode) || st.st_ino != inode)
 		return false;
 	if (own && socket_option(fd, SO_ACCEPTCONN) == 1 && socket_option(fd, SO_DOMAIN) == AF_UNIX)
@@ -211,7 +217,7 @@ static bool cut_socket(const struct holder *h, const char *name, unsigned long l
 }
 
 /* Cuts the channel to which a descriptor leads. Returns false if the descriptor may still lead out
- * of the machine. Cuts nothing if the VMM is not being severed. */
+ * of the machine. If the VMM is not being severed, cuts nothing. */
 static bool cut_descriptor(const struct holder *h, const char *name, struct error *err)
 {
 	static const char prefix[] = "socket:[";
@@ -220,7 +226,7 @@ static bool cut_descriptor(const struct holder *h, const char *name, struct erro
 	unsigned long long inode = 0;
 
 	if (n < 0) {
-		if (errno != ENOENT) /* closed since the list was read */
+		if (errno != ENOENT) /* ENOENT: the descriptor was closed after the list was read */
 			error_errno(err, errno, "descriptor %s of %s", name, h->vm->kind->name);
 		return true;
 	}
@@ -231,10 +237,10 @@ static bool cut_descriptor(const struct holder *h, const char *name, struct erro
 		return is_kept(h->vm, inode) || cut_socket(h, name, inode);
 
 	/*
-	 * A tap is no socket. Its device number is compared, since its node may have any name. QEMU
-	 * before 10 closes its tap when the netdev is deleted. Later versions keep the tap as long
-	 * as the card is there, and no guest can be made to give up the card. A tap with its
-	 * interface down leads nowhere, and the VMM has no right to change that.
+	 * A tap is not a socket. Its device number is compared, since its device node may have any
+	 * name. QEMU before 10 closes its tap when the netdev is deleted. Later versions keep the
+	 * tap while the card exists, and a guest cannot be made to give up the card. A tap whose
+	 * interface is down leads nowhere, and the VMM has no right to set it up again.
 	 */
 	struct stat st;
 
@@ -246,7 +252,7 @@ static bool cut_descriptor(const struct holder *h, const char *name, struct erro
 }
 
 /* Cuts the channels of a process, except the kept sockets. Returns how many descriptors may still
- * lead out of the machine, or -1 with an error if the descriptors cannot be listed. */
+ * lead out of the machine. Returns -1 with an error if the descriptors cannot be listed. */
 static int count_held(struct holder *h, struct error *err)
 {
 	struct error why = {0};
@@ -272,7 +278,8 @@ static int count_held(struct holder *h, struct error *err)
 }
 
 /* Calls count_held() for the stopped VMM and for each process that it has started. Returns the sum,
- * or -1 with an error. ERR_TIMEOUT: one of these processes has run meanwhile. */
+ * or -1 with an error. Fails with ERR_TIMEOUT if one of these processes has run during the
+ * examination. */
 static int count_held_of_all(const struct vm *vm, const struct descendants *below,
 			     struct error *err)
 {
@@ -289,7 +296,7 @@ static int count_held_of_all(const struct vm *vm, const struct descendants *belo
 		struct holder h = {.vm = vm, .pid = below->pids[i], .pidfd = below->fds[i]};
 		int one = count_held(&h, err);
 
-		/* A process that ends while it is examined holds nothing. */
+		/* A process that has ended during its examination holds nothing. */
 		if (one < 0 && !process_has_ended(h.pidfd))
 			return -1;
 		count += one < 0 ? 0 : one;

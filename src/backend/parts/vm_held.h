@@ -6,14 +6,15 @@
 #include "backend/parts/vm.h"
 
 /* Stops the VMM and the processes that it has started, and adds these processes to `below`. Until
- * vm_thaw() they cannot open, receive or pass on a descriptor. ERR_TIMEOUT: they have not stopped
- * within LIMIT_SEVER_STOP_MS, and go on. ERR_NOT_FOUND: the VMM has ended. */
+ * vm_thaw() they cannot open, receive or pass on a descriptor. Fails with ERR_TIMEOUT if they have
+ * not stopped within LIMIT_SEVER_STOP_MS; they then go on. Fails with ERR_NOT_FOUND if the VMM has
+ * ended. */
 int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err);
 void vm_thaw(const struct vm *vm, struct descendants *below);
 
 /* Looks for descriptors that lead out of the machine, in a VMM that is being severed, and cuts
- * their connections. Returns 0 if no such descriptor is left, 1 if one is left (`err` names it), or
- * -1 with an error if the VMM cannot be examined. */
+ * their connections. Returns 0 if no such descriptor is left. Returns 1 if one is left, which `err`
+ * names. Returns -1 with an error if the VMM cannot be examined. */
 int vm_held(const struct vm *vm, struct error *err);
 
 #endif

@@ -3,19 +3,19 @@
  * Makes the guest's network.
  *
  *   nat       VMM ── stream socket ── microagent-netgate ── stream socket ── passt ── the host
- *             The VMM and netgate are in empty network namespaces. Only passt can reach anything,
- *             as a user without rights, in its own sandbox. This process tells netgate the host's
- *             addresses and the prefixes on its links, at the start and at each change. netgate
- *             tells this process about each connection.
- *             A VMM that takes no socket has a tap in its own network namespace. netgate is on the
- *             other side of the tap, by a packet socket (cell_tap.h).
- *   bridged   The VMM has a tap interface as a descriptor, and the tap is on the bridge. A VMM that
- *             takes no descriptor has a tap of its own, as for nat, and netgate only moves frames
- *             between this tap and a tap on the bridge.
+ *             The VMM and netgate are in empty network namespaces. Only passt can reach anything.
+ *             It runs as a user without rights, in its own sandbox. At the start and at each
+ *             change, this process sends netgate the host's addresses and the prefixes of its
+ *             links. netgate sends this process a line about each connection.
+ *             A VMM that accepts no socket has a tap in its own network namespace. netgate has a
+ *             packet socket at the host's side of the tap (cell_tap.h).
+ *   bridged   The VMM gets a tap as a descriptor, and the tap is on the bridge. A VMM that accepts
+ *             no descriptor has a tap in its own network namespace, as for nat. netgate then only
+ *             moves frames between this tap and a tap on the bridge.
  *   isolated  The machine has no network.
  *
- * A host without a default route has no uplink for passt. The guest then still gets a card, but
- * there is nothing behind netgate.
+ * A host without a default route has no uplink for passt. In that case the guest gets a card, but
+ * netgate does not connect it to anything.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ enum {
 };
 enum { PASST_FD_NETGATE = 3, PASST_FD_LEASE };
 
-#define NETGATE_LINE 512 /* every line of netgate is shorter */
+#define NETGATE_LINE 512 /* the size of the buffer for a line of netgate; each line is shorter */
 
 #define NO_ROUTE \
 	"nat: this host has no default route: the machine reaches nothing until the next start"
@@ -59,8 +59,8 @@ static const char *const plain_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", 
 
 /* --- what netgate and we tell each other ------------------------------------------------------ */
 
-/* Sends a message to netgate. `kind` is the first byte of the message, and says what the message is
- * about (netgate's screen.h). */
+/* Sends a message to netgate. `kind` is the first byte of the message, which is its type (netgate's
+ * screen.h). */
 static int tell_netgate(const struct vm *vm, char kind, const void *what, size_t len)
 {
 	struct iovec parts[] = {{&kind, sizeof(kind)}, {(void *)(uintptr_t)what, len}};
@@ -100,7 +100,8 @@ static void on_routes(struct loop *loop, int fd, uint32_t events, void *data)
 		return;
 	if (!routes || host_routes_read(vm->net.table_fd, routes, &why) < 0 ||
 	    tell_addresses(vm, routes) < 0) {
-		/* Blocks all traffic, since otherwise an address of the host may stay open. */
+		/* Blocks all traffic. Otherwise the guest might reach an address of the host that
+		 * is not known. */
 		(void)tell_netgate(vm, 'h', &all, sizeof(all));
 		log_limited(vm->log,
 			    "nat: the host's addresses are not known: all traffic is blocked");
@@ -186,7 +187,8 @@ static void filter_words(const struct vm *vm, const struct vm_boot *boot, bool u
 	add_pair(argv, "--guest-address", NAT_GUEST);
 	add_pair(argv, "--guest-mac", vm->net.mac);
 	add_pair(argv, "--dns-address", NAT_DNS);
-	/* Only passt can reach a resolver on the host's loopback, and only by UDP. */
+	/* Netgate gets the resolver, unless it is on the host's loopback. Only passt can reach such
+	 * a resolver, and only by UDP. */
 	if (uplink && find_resolver(resolver) && strncmp(resolver, "127.", 4) != 0)
 		add_pair(argv, "--dns-resolver", resolver);
 	add_pairs(argv, "--allow", boot->config->network_allow);
@@ -241,8 +243,8 @@ static int start_netgate(struct vm *vm, const struct vm_boot *boot, int vm_end, 
 	return spawn_netgate(vm, &words, fds, ARRAY_SIZE(fds) - (passt_end < 0), err);
 }
 
-/* Starts netgate as a relay between the card and a tap on the bridge. The tap exists as long as
- * netgate has it open. */
+/* Starts netgate as a relay between the card and a tap on the bridge. The tap exists while netgate
+ * has it open. */
 static int start_relay(struct vm *vm, const struct vm_boot *boot, int packets, struct error *err)
 {
 	autofree char *program = program_netgate(err);
@@ -262,11 +264,11 @@ static int start_relay(struct vm *vm, const struct vm_boot *boot, int packets, s
 /* --- passt ------------------------------------------------------------------------------------ */
 
 /*
- * Adds passt's options. --gateway does not set the guest's gateway, since passt answers for every
- * address of the subnet. It sets the address that passt names as the sender of answers from the
- * host's loopback. The resolver of many hosts is on the loopback, so this must be the address that
- * the guest has asked. --dns is left out, since passt forwards only to resolvers that passt itself
- * has read from /etc/resolv.conf.
+ * Adds passt's options. passt answers for every address of the subnet, so --gateway does not set
+ * the guest's gateway. It sets the address that passt names as the sender of answers from the
+ * host's loopback. On many hosts the resolver is on the loopback, so this must be the address that
+ * the guest has asked. --dns is not used, since passt forwards only to resolvers that it has read
+ * from /etc/resolv.conf itself.
  */
 static void passt_words(const char *program, struct argv *argv)
 {
@@ -282,9 +284,9 @@ static void passt_words(const char *program, struct argv *argv)
 	add_number(argv, "--fd", PASST_FD_NETGATE);
 }
 
-/* Starts passt as the cell's user. If root starts passt, passt makes itself "nobody". The passts of
- * all guests would then have the same user, and passt would not end with this process any more,
- * since the change of user clears the parent-death signal. */
+/* Starts passt as the cell's user. If root started passt, passt would change to the user "nobody".
+ * Then the passt processes of all guests would have the same user. Also, passt would not end with
+ * this process, since the change of user clears the parent-death signal. */
 static int start_passt(struct vm *vm, const struct vm_boot *boot, int end, struct error *err)
 {
 	autofree char *program = program_passt(err);
@@ -317,9 +319,9 @@ static int start_passt(struct vm *vm, const struct vm_boot *boot, int end, struc
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* Makes the card's address from the label of the workspace, since no two addresses on a bridge may
- * be equal. In mode nat each guest is alone on its link, and a fork keeps the address of the
- * session from which it goes on. The address is locally administered and unicast. */
+/* Makes the MAC address of the card from the label of the workspace, since no two addresses on a
+ * bridge may be equal. In mode nat each guest is alone on its link, and a fork keeps the address of
+ * the session from which it goes on. The address is locally administered and unicast. */
 static void make_mac(const char *label, char out[MAC_TEXT])
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
@@ -407,7 +409,8 @@ int vm_start_net(struct vm *vm, const struct vm_boot *boot, int gate_end, struct
 	routes = malloc(sizeof(*routes));
 	if (!routes)
 		return error_errno(err, ENOMEM, "routes");
-	/* The watch begins before the routes are read, so that no change is missed. */
+	/* The watch begins before the routes are read. So a change between the two is not
+	 * missed. */
 	vm->net.routes_fd = host_routes_watch(err);
 	vm->net.table_fd = host_routes_open(err);
 	if (vm->net.routes_fd < 0 || vm->net.table_fd < 0 ||

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quarantine: cuts every channel of the VM, and proves from outside that it is cut. The companions
- * are killed and reaped. The processes that the companions had started, for example the program in
- * the cell of a companion, are killed by pidfd. The quarantine waits until each of them has ended,
- * or has no memory to run in any more. Then the descriptors of the VMM itself are examined from
- * outside (vm_held.c). The VMM closes its ends of dead connections by itself and does not report
- * this, so the VMM is examined every few milliseconds. If something cannot be examined, nothing is
- * proven, and the quarantine fails.
+ * Quarantine: cuts every channel of the VM, and proves from outside that the VM is cut off. The
+ * companions are killed and reaped. The processes that the companions had started, such as the
+ * program in a companion's cell, are killed by pidfd. The quarantine waits until each of them has
+ * ended, or has no memory any more in which it could run.
+ *
+ * Then the descriptors of the VMM are examined from outside (vm_held.c). The VMM itself closes its
+ * ends of dead connections, and does not report this. So the VMM is examined every few
+ * milliseconds. If something cannot be examined, nothing is proven, and the quarantine fails.
  *
  * The VMM cannot open a new socket that leads anywhere: its network namespace is empty, and no path
- * of the host is in its cell. The only directory in which a VMM can make names is removed first.
+ * of the host is in its cell. There is only one directory in which a VMM can make names, and that
+ * directory is removed first.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -29,9 +31,9 @@
 
 /* --- what only who has the rights can do ------------------------------------------------------ */
 
-/* Removes the run directory of a stopped VMM. It is an error if the run directory has a directory,
- * or more than LIMIT_SEVER_NAMES names: the VMM may have made so many names that to remove them
- * would stop everything else for long. */
+/* Removes the run directory of a stopped VMM. Fails if the run directory contains a directory, or
+ * more than LIMIT_SEVER_NAMES names. The VMM may have made very many names, and to remove them
+ * would stop this process for a long time. */
 static int take_run_dir(const struct vm *vm, struct error *err)
 {
 	autoclose int run = openat(vm->workspace_fd, VM_RUN_DIR,
@@ -58,7 +60,7 @@ static int take_run_dir(const struct vm *vm, struct error *err)
 }
 
 /* Removes the names of the sockets on which the VMM listens, and the directory in which it could
- * make new ones. */
+ * make new names. */
 static int remove_names(const struct vm *vm, struct error *err)
 {
 	static const char *const names[] = {"vsock.sock", AGENT_SOCK, AGENT_SOCK_EARLY};
@@ -75,8 +77,8 @@ static int remove_names(const struct vm *vm, struct error *err)
 	return status;
 }
 
-/* Adds all processes below the supervisor, which is the parent of this process. No other process
- * gets the supervisor's pid as long as this process lives. */
+/* Adds all processes below the supervisor, which is the parent of this process. While this process
+ * lives, no other process gets the supervisor's pid. */
 static int add_all_below(struct descendants *all, pid_t supervisor, struct error *err)
 {
 	struct proc held;
@@ -89,9 +91,10 @@ static int add_all_below(struct descendants *all, pid_t supervisor, struct error
 	return status;
 }
 
-/* Kills the processes that the companions have started. This is done before the companions are
- * killed, since the children of a dead companion cannot be found. The broker does not trust a list
- * of these processes: it kills all processes below the supervisor except the cell and itself. */
+/* Removes the names of the VMM's sockets, and kills the processes that the companions have started.
+ * This must happen before the companions are killed, since the children of a dead companion cannot
+ * be found. The broker does not trust a list of these processes. It kills all processes below the
+ * supervisor except the cell and itself. */
 static int cut(struct vm *vm, struct error *err)
 {
 	const pid_t supervisor = broker_asker();
@@ -115,8 +118,8 @@ static int cut(struct vm *vm, struct error *err)
 	return 0;
 }
 
-/* Returns 0 if nothing of the machine can reach out any more, 1 if something can (`err` says what),
- * or -1 with an error if this cannot be known. */
+/* Returns 0 if no part of the machine can reach out any more. Returns 1 if one can, which `err`
+ * names. Returns -1 with an error if this cannot be found out. */
 static int count_left(const struct vm *vm, struct error *err)
 {
 	if (!descendants_gone(&vm->severed)) {
@@ -128,8 +131,9 @@ static int count_left(const struct vm *vm, struct error *err)
 	return vm_held(vm, err);
 }
 
-/* Kills the processes that the supervisor has started since the machine was cut off. Returns 1 if
- * there was such a process, 0 if there was none, or -1 with an error if this cannot be known. */
+/* Kills the processes that the supervisor has started after the machine was cut off. Returns 1 if
+ * there was such a process, 0 if there was none, or -1 with an error if this cannot be found
+ * out. */
 static int kill_started_since(const struct vm *vm, struct error *err)
 {
 	struct descendants now = {.spared = {vm->monitor_pid, getpid()}};
@@ -141,8 +145,8 @@ static int kill_started_since(const struct vm *vm, struct error *err)
 	return status < 0 ? -1 : any;
 }
 
-/* Counts, in the broker, the channels and processes that the machine and the supervisor still have.
- * Returns the same values as count_left(). */
+/* Counts the channels and processes that the machine and the supervisor still have. Called in the
+ * broker. Returns the same values as count_left(). */
 static int count_left_of_both(const struct vm *vm, struct error *err)
 {
 	int left =
@@ -163,8 +167,8 @@ static int count_left_of_both(const struct vm *vm, struct error *err)
 
 enum { ASK_TO_CUT, ASK_WHAT_IS_LEFT };
 
-/* Does one step of a quarantine in the broker. A channel that is still left is not an error: the
- * answer names it. */
+/* Does one step of a quarantine in the broker. A channel that is left is not an error. The answer
+ * names it. */
 static int serve_sever(void *data, const struct broker_message *in, struct broker_message *out,
 		       struct error *err)
 {
@@ -191,15 +195,15 @@ const struct broker_duty vm_sever_duty = {serve_sever};
 
 /* --- the end of all --------------------------------------------------------------------------- */
 
-/* Kills all processes below the supervisor. Returns true if there was none. The caller repeats this
- * until it is true, since a process may start another one before it is killed. */
+/* Kills all processes below the supervisor. Returns true if there was none. A process may start
+ * another one before it is killed, so the caller repeats this until the result is true. */
 static bool kill_all_below(const struct vm *vm, pid_t supervisor, struct error *err)
 {
 	struct descendants all = {.spared = {getpid()}};
 	int status = add_all_below(&all, supervisor, err);
 	const bool none = status == 0 && all.count == 0 && !vm_is_alive(vm);
 
-	/* If the monitor was killed before, the program is the guard's child. */
+	/* If the monitor was killed before, the program is a child of the guard now. */
 	cell_kill(&vm->cell);
 	descendants_kill(&all);
 	descendants_close(&all);
@@ -231,9 +235,9 @@ int vm_end_all(struct vm *vm, struct error *err)
 
 /* --- by the broker ---------------------------------------------------------------------------- */
 
-/* Writes the descriptors that the broker needs, and returns their number. By the VMM's pidfd the
- * broker takes copies of the VMM's sockets. With the workspace and the lease it starts a virtiofsd.
- * By the control socket it takes down a tap. */
+/* Writes the descriptors that the broker needs to `fds`, and returns their number. With the VMM's
+ * pidfd the broker takes copies of the VMM's sockets. With the workspace and the lease it starts a
+ * virtiofsd. With the control socket it takes down a tap. */
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS])
 {
 	fds[0] = vm->cell.pidfd;
@@ -256,7 +260,7 @@ static void tell_severed(struct vm *vm, const struct error *why)
 {
 	json_auto_t *names = why ? NULL : json_array();
 
-	/* The array has the names of the companions, and of the other channels that were cut. */
+	/* The array gets the names of the companions, and of the other channels that were cut. */
 	if (names && vm->net.mode == NETWORK_BRIDGED)
 		json_array_append_new(names, json_string("network"));
 	if (names && vm->kind->binds_sockets)
@@ -297,7 +301,8 @@ static void on_sever_look(struct loop *loop, void *data)
 	int left;
 
 	(void)loop;
-	/* The pid is the VMM's own only until the VMM has ended. `ended` tells this end. */
+	/* When the VMM has ended, another process may get its pid, so nothing is examined any more.
+	 * The event `ended` reports this end. */
 	if (vm->killing || !vm_is_alive(vm))
 		return;
 	left = count_unsevered(vm, &why);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serves shared directories. Each directory has a virtiofsd in a cell, in a user namespace of its
- * own (idmap.h). The virtiofsd can see only this directory, which is read-only if that is wanted.
- * The few ids of the virtiofsd give it rights only over the files of this process's user, and over
- * the files that a guest's root has made. It cannot give a file a set-user-ID bit, a set-group-ID
- * bit or a capability (share_filter.h). This process makes the virtiofsd's listening socket,
- * connects to it and removes its name, so that no other process can connect first. The path of the
- * directory in the cell contains the workspace's name, which ps shows.
+ * Serves shared directories. Each directory has a virtiofsd in a cell, in a separate user namespace
+ * (idmap.h). The virtiofsd sees only this directory, which may be read-only. Few ids are mapped
+ * into the namespace. So the virtiofsd has rights only over the files of this process's user, and
+ * over the files that a guest's root has made. It cannot give a file a set-user-ID bit, a
+ * set-group-ID bit or a capability (share_filter.h).
+ *
+ * This process makes the virtiofsd's listening socket, connects to it and removes its name, so that
+ * no other process can connect first. The path of the directory in the cell contains the name of
+ * the workspace, so ps shows this name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,28 +32,28 @@
 #include "store/share/pass.h"
 
 #define SOCKET_NAME "share.sock"
-/* The path at which bwrap finds the shared directory. bwrap takes only names, and the directory is
- * given by descriptor. So the directory is mounted at this path, in a mount namespace that only
- * bwrap has. Every system has the path, and no cell needs the files there. */
+/* The path at which bwrap finds the shared directory. bwrap accepts only names, but the directory
+ * is given by descriptor. So the directory is mounted at this path, in a mount namespace that only
+ * bwrap has. Every system has the path, and no cell needs the files that are there. */
 #define STAGE "/sys"
 /* A library that replaces some functions of the C library in virtiofsd
  * (src/virtiofsd/preload.c). */
 #define PRELOAD_IN_CELL "/preload.so"
 
-/* The first byte of a request to the broker, which is the mode. The second byte is the number of
- * the directory in the pass. */
+/* The first byte of a request to the broker: whether the guest may write. The second byte is the
+ * index of the directory in the pass, as a digit. */
 #define MODE_WRITABLE 'w'
 #define MODE_READ_ONLY 'r'
 
 enum { VIRTIOFSD_FD_LISTEN = 3, VIRTIOFSD_FD_LEASE };
 
-/* The capabilities that virtiofsd needs to act as the guest's users and to change owners, among the
- * mapped ids. */
+/* The capabilities that virtiofsd needs to act as the guest's users, and to change owners. They
+ * hold only for the mapped ids. */
 #define CAPABILITIES                                                                             \
 	"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_SETGID", "CAP_SETUID", \
 		"CAP_MKNOD", "CAP_SYS_CHROOT", "CAP_SETPCAP"
 static const char *const capabilities[] = {CAPABILITIES, NULL};
-/* Files of container images have capabilities, so virtiofsd must be able to set these. */
+/* The files of container images have capabilities, so virtiofsd must be able to set them. */
 static const char *const capabilities_for_containers[] = {CAPABILITIES, "CAP_SETFCAP", NULL};
 
 int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *err)
@@ -70,7 +72,7 @@ int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *er
 struct server {
 	const struct vm_share *share;
 	int listen, stderr_fd;
-	bool for_parent; /* as in struct proc_spec */
+	bool for_parent; /* the member of this name in struct proc_spec */
 };
 
 static int spawn_virtiofsd(const struct server *server, const struct cell_spec *base, int userns,
@@ -95,7 +97,8 @@ static int spawn_virtiofsd(const struct server *server, const struct cell_spec *
 	cell.data = data;
 	cell.ndata = 1;
 	cell.filter = filter;
-	/* The cell gets a copy, since the user of the namespace cannot open the program by name. */
+	/* The cell gets a copy of the program, since the user of the namespace cannot open the
+	 * program by its name. */
 	if (!cell_is_reachable(base->program)) {
 		program = open(base->program, O_RDONLY | O_CLOEXEC);
 		if (program < 0)
@@ -187,9 +190,10 @@ static int start_server_process(const struct server *server, struct proc *out, s
 
 /* --- by the broker --------------------------------------------------------------------------- */
 
-/* Opens the directory by the pass of the command that asked for it. Returns its descriptor, which
- * the caller closes, or -1 with an error. A request can get less than the pass says, and never
- * more. The rules for directories are the same here as in the command. */
+/* Opens the directory that the pass names. The pass comes from the command that has asked for the
+ * share. Returns the directory's descriptor, which the caller closes, or -1 with an error. A
+ * request can get fewer rights than the pass gives, and never more. The rules for directories are
+ * the same as in the command. */
 static int open_given(const struct vm *vm, size_t number, bool read_only, struct share_terms *terms,
 		      struct error *err)
 {
@@ -204,7 +208,7 @@ static int open_given(const struct vm *vm, size_t number, bool read_only, struct
 	return share_pass_redeem(label, number, &wish, terms, err);
 }
 
-/* Reads the request. The supervisor that sends it may have been taken over, so each part is
+/* Reads the request. A live supervisor that was taken over may have sent it, so each part is
  * checked. */
 static int read_asked(const struct broker_message *in, bool *read_only, size_t *number,
 		      struct error *err)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Starts vsockd, which is a program of microagent. vsockd isolates itself, so it runs outside the
- * cell. If root starts vsockd, it becomes the cell's user. vsockd connects to the sockets of the
- * host ports, so that user is made their owner before. The sockets are in a directory that no other
- * user can enter.
+ * cell. If root starts vsockd, vsockd becomes the cell's user. It connects to the sockets of the
+ * host ports, so their owner is changed to that user first. The sockets are in a directory that no
+ * other user can enter.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +21,8 @@
 
 enum { VSOCKD_FD_GUEST = 3, VSOCKD_FD_VSOCK, VSOCKD_FD_LEASE, VSOCKD_FD_BUSY };
 
-/* Adds the host ports. vsockd does not get the workspace's descriptor, so each socket is named by
- * the workspace's present path. */
+/* Adds the options for the host ports. vsockd does not get the workspace's descriptor. So each
+ * socket is named by the path that the workspace has at this moment. */
 static int add_host_ports(const struct vm_boot *boot, uid_t id, struct argv *argv,
 			  struct error *err)
 {

@@ -16,13 +16,13 @@
 #define REFUSED(call, why) CALL(REFUSED, call, why)
 #define ALLOWED(call, why) CALL(ALLOWED, call, why)
 #define ALLOWED_TO_FIRECRACKER(call, why) CALL(ALLOWED_TO_FIRECRACKER, call, why)
-/* A row for a call that older headers do not name. Such a call has the same number on every
+/* A row for a call that older headers do not define. The call has the same number on every
  * architecture. */
 #define NEWER(num, call, is, why)                                                  \
 	{                                                                          \
 		.number = (num), .name = #call, .fate = CALL_##is, .reason = (why) \
 	}
-/* A row for clone() with the value `these` in the bits `those` of its first argument. */
+/* A row for clone() calls whose first argument has the value `these` in the bits `those`. */
 #define CLONE_ONLY(what, is, those, these, why)                                            \
 	{                                                                                  \
 		.number = SCMP_SYS(clone), .name = "clone " what, .fate = CALL_##is,       \
@@ -34,20 +34,23 @@
 /*
  * The rows for socket() and socketpair() allow only SOCK_STREAM. A VMM could hand a socket that it
  * has made to the live supervisor. With this socket the supervisor could do what the VMM cannot:
- * send to a daemon of the host, or have the broker keep a port of the host. So socket() gives
- * ENOSYS, except to Firecracker, which makes the sockets of its own machine. A socket of
- * SOCK_STREAM that is not connected sends nowhere, and the supervisor connects none. The ends of a
- * pair of SOCK_STREAM are connected to each other for ever, and have no other address
- * (unix_stream_connect() and unix_stream_sendmsg() in net/unix/af_unix.c of Linux).
+ * send to a daemon of the host, or make the broker keep a port of the host.
+ *
+ * So socket() fails with ENOSYS, except for Firecracker, which makes the sockets of its own
+ * machine. A SOCK_STREAM socket that is not connected cannot send anything, and the supervisor
+ * connects none. The two ends of a pair of SOCK_STREAM sockets are connected to each other for
+ * ever, and cannot send to another address (unix_stream_connect() and unix_stream_sendmsg() in
+ * Linux's net/unix/af_unix.c).
  */
-/* The bits of a socket's type that are no flag: SOCK_TYPE_MASK in include/linux/net.h of Linux. */
+/* The bits of a socket's type that are not flags. They are SOCK_TYPE_MASK in Linux's
+ * include/linux/net.h. */
 #define SOCK_TYPE 0xf
 #define IS_STREAM                                                                                \
 	{                                                                                        \
 		.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = SOCK_TYPE, .datum_b = SOCK_STREAM \
 	}
-/* A row for a call that may make no file with set-user-ID or set-group-ID. `mode` is the number of
- * the argument that has the file's mode. */
+/* A row for a call that may not make a file with a set-user-ID or set-group-ID bit. `mode` is the
+ * index of the argument that has the file's mode. */
 #define NOT_SET_ID(call, mode)                                                                    \
 	{                                                                                         \
 		.number = SCMP_SYS(call), .name = #call, .fate = CALL_ALLOWED, .reason = "files", \
@@ -56,9 +59,9 @@
 		}                                                                                 \
 	}
 /*
- * A row for an allowed command of fcntl(). Other commands are refused: with F_SETLEASE, other
- * processes of the host would wait for the VMM when they open a file of the VMM; with F_SETOWN,
- * F_SETSIG, O_ASYNC and F_NOTIFY, the kernel sends signals.
+ * A row for a command of fcntl() that is allowed. All other commands are refused. With F_SETLEASE,
+ * other processes of the host would have to wait for the VMM when they open one of its files. With
+ * F_SETOWN, F_SETSIG, O_ASYNC and F_NOTIFY, the kernel sends signals.
  */
 #define FCNTL_ROW(command, why)                                                             \
 	{                                                                                   \
@@ -68,9 +71,9 @@
 		}                                                                           \
 	}
 /*
- * A row for a call that may send only without MSG_FASTOPEN. With this flag, a TCP socket connects
- * to the address to which a message is sent, and neither a filter of connect() nor Landlock sees
- * that. `flags` is the number of the argument that has the flags.
+ * A row for a call that may send, but not with MSG_FASTOPEN. With this flag, a TCP socket connects
+ * to the address to which a message is sent. Neither a filter of connect() nor Landlock notices
+ * that. `flags` is the index of the argument that has the flags.
  */
 #define NOT_FAST_OPEN(call, flags, why)                                                         \
 	{                                                                                       \
@@ -151,8 +154,8 @@ const struct vmm_call vmm_calls[] = {
 	KILLED(ustat, "obsolete, on QEMU's own list"),
 	KILLED(vhangup, "the host's terminals"),
 
-	/* Calls that give ENOSYS, each for a reason of its own. Every call without a row also gives
-	 * ENOSYS. */
+	/* Calls that fail with ENOSYS, each for its own reason. Every call without a row also fails
+	 * with ENOSYS. */
 	REFUSED(capset, "bwrap has left no capabilities, and QEMU asks for none"),
 	REFUSED(chmod, "a file keeps its mode: its owner may make it a set-user-ID program"),
 	REFUSED(chown, "a file keeps its owner"),
@@ -438,9 +441,10 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(writev, "all channels"),
 
 	/*
-	 * Calls that only Firecracker may need. QEMU gets finished sockets, so QEMU does not need
-	 * these calls. They would be a danger there: the live supervisor may hand QEMU a TCP socket
-	 * of the host's network, and QEMU could connect that socket again or make it a listener.
+	 * Calls that only Firecracker may need. QEMU gets sockets that are ready to use, so it does
+	 * not need these calls. In QEMU they would be a danger. The live supervisor may hand QEMU a
+	 * TCP socket of the host's network, and QEMU could connect that socket again or make it a
+	 * listener.
 	 */
 	ALLOWED_TO_FIRECRACKER(bind, "its API, the machine's vsock"),
 	ALLOWED_TO_FIRECRACKER(connect, "a port of the host that the guest dials"),

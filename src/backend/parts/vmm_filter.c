@@ -10,8 +10,8 @@
 #include "base/platform/linux/isolate_filter.h"
 
 #define NAME "the VMM"
-/* libseccomp's value for a tree in place of a list of 300 comparisons. The tree helps kernels that
- * do not remember the filter's answers. */
+/* libseccomp's value that makes the filter a tree and not a list of 300 comparisons. A tree is
+ * faster on kernels that do not remember the filter's answers. */
 #define AS_TREE 2
 
 int vmm_filter_mode(const char *variable, bool *only_logs, struct error *err)
@@ -47,8 +47,8 @@ int vmm_filter_open(enum vmm_program program, bool only_logs, int *fd, struct er
 
 	if (!filter)
 		return error_errno(err, ENOMEM, "system call filter of " NAME);
-	/* This call is the first one that asks the kernel. It fails if the kernel lacks the end of
-	 * the process or the logging. */
+	/* This is the first call for which libseccomp asks the kernel. It fails if the kernel
+	 * cannot end a whole process, or cannot log a call. */
 	if (seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, action_of(CALL_KILLED, only_logs)) <
 	    0)
 		return error_set(
@@ -62,7 +62,7 @@ int vmm_filter_open(enum vmm_program program, bool only_logs, int *fd, struct er
 		uint32_t action = action_of(fate_of(call, program), only_logs);
 		unsigned conditions = 0;
 
-		/* libseccomp refuses a row whose action is the default. */
+		/* Libseccomp refuses a row whose action is the filter's default action. */
 		if (action == action_of(CALL_REFUSED, only_logs))
 			continue;
 		while (conditions < ARRAY_SIZE(call->only) && call->only[conditions].op)
