@@ -247,8 +247,9 @@ typedef void vm_done_fn(void *data, const struct error *why);
 
 /* A job that makes the files of a macOS guest. */
 struct macos_install {
-	const char *restore_image; /* the path of an IPSW */
-	const char *directory;	   /* the directory for the files of contract/macos.h */
+	const char *restore_image; /* the path of the restore image, an IPSW file */
+	/* The path of the directory in which the files of contract/macos.h are made. */
+	const char *directory;
 	uint64_t disk_bytes;
 	/* The memory in MiB and the number of CPUs; 0: as much as the restore image asks for. */
 	int64_t memory_mib, cpus;
@@ -280,7 +281,8 @@ struct backend_macos {
 };
 
 struct backend {
-	const char *name; /* the name in identity.backend: "qemu" */
+	/* The backend's name, as in the field identity.backend; for example "qemu". */
+	const char *name;
 	/* The VMM cannot read a bzImage, and needs the kernel that was unpacked from it. */
 	bool takes_no_bzimage;
 	bool binds_vsock; /* the VMM makes vsock.sock by itself, some time after boot() */

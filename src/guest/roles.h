@@ -44,7 +44,7 @@ enum agent_fd {
 };
 
 /* The bytes that the agent and PID 1 send to each other. */
-#define INIT_POWER_OFF 'o' /* the agent asks for the end of the machine */
+#define INIT_POWER_OFF 'o' /* the agent asks PID 1 to end the machine */
 #define INIT_STOPPING 's'  /* PID 1 has sent SIGTERM to all processes: the agent must exit soon */
 
 int role_init(int argc, char **argv);

@@ -36,13 +36,14 @@ void writer_base64(struct writer *w, const char *key, const void *bytes, size_t 
 /* Puts a value that is JSON text already. */
 void writer_raw(struct writer *w, const char *key, const char *value);
 /* Functions that put a list of objects or of strings. Members that are put between
- * writer_open_item() and writer_close_item() belong to that item. */
+ * writer_open_item() and writer_close_item() belong to one object of the list. */
 void writer_open_list(struct writer *w, const char *key);
 void writer_open_item(struct writer *w);
 void writer_close_item(struct writer *w);
 void writer_list_bytes(struct writer *w, const void *bytes, size_t len);
 void writer_close_list(struct writer *w);
-/* Returns the object as a string, which the caller frees; NULL after a failure. */
+/* Returns the object as a string, which the caller frees. Returns NULL if an earlier call has
+ * failed. */
 char *writer_end(struct writer *w);
 
 #endif

@@ -97,7 +97,7 @@ static void find_machines(struct backend_host *host, enum kvm_kernels kernels,
 	}
 }
 
-/* Describes this host. If there is no usable Firecracker, the accelerator's reason says why. */
+/* Describes this host. If there is no usable Firecracker, accelerator_reason has the reason. */
 static int fc_host(struct backend_host *out, struct error *err)
 {
 	struct backend_host host = {.architecture = architecture_name(architecture_of_host()),
@@ -146,7 +146,8 @@ static json_t *fc_programs(void)
 
 const struct backend backend_firecracker = {
 	.name = "firecracker",
-	/* Firecracker before 1.17 boots no bzImage, and later versions need none. */
+	/* Firecracker before 1.17 cannot boot a bzImage. Later versions can also boot the unpacked
+	 * kernel. */
 	.takes_no_bzimage = true,
 	.binds_vsock = true,
 	.powers_off_by_reset = true,

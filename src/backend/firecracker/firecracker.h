@@ -56,7 +56,8 @@ struct firecracker {
 	enum architecture architecture;
 	struct loop_watch *connect_timer;
 	uint64_t connect_deadline_ns;
-	struct loop_watch *close_timer; /* set while the API is closed and the VM goes on */
+	/* A timer that runs while the API is closed and Firecracker has not ended yet. */
+	struct loop_watch *close_timer;
 	struct error closed_why;
 	struct fc_waiting pausing;
 	struct fc_balloon balloon;
@@ -67,7 +68,7 @@ struct firecracker {
 	int log_fd;
 	struct fc_metrics metrics;
 
-	/* Used only in the broker: the supervisor has got its one connection to the API. */
+	/* The supervisor has got its one connection to the API. Used only in the broker. */
 	bool connected;
 
 	int stdin_fd, stdout_fd; /* this process's ends of the serial console */

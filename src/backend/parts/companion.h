@@ -25,7 +25,9 @@ struct companion {
 	struct companions *all;
 	struct companion *next;
 	char name[COMPANION_NAME];
-	bool fatal; /* the VM cannot work without this companion */
+	/* The VM cannot work without this companion, and must be killed when the companion has
+	 * ended. */
+	bool fatal;
 
 	struct proc proc;
 	/* The companion's pid, which is kept for describe(); 0: the companion was never started. */

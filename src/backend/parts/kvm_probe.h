@@ -11,7 +11,7 @@
 
 enum kvm_verdict {
 	KVM_UNKNOWN, /* KVM was not tried */
-	KVM_USABLE,  /* KVM runs the kernel at the processor's speed */
+	KVM_USABLE,  /* KVM runs the kernel at the speed of the processor */
 	KVM_MISSING, /* there is no /dev/kvm; never remembered */
 	KVM_DENIED,  /* this process has no right to open /dev/kvm; never remembered */
 	KVM_SLOW,    /* KVM runs 64-bit code, but only by emulation */

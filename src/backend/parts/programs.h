@@ -13,7 +13,7 @@ typedef char *program_finder(struct error *err);
 /* Finds bwrap in PATH. If it is missing, fails with ERR_UNAVAILABLE, and the message names the
  * package. */
 char *program_bwrap(struct error *err);
-/* Finds true(1), for the test of a cell. */
+/* Finds the program true(1), which the test of a cell runs. */
 char *program_true(struct error *err);
 /* Finds a program by its name, which is "newuidmap" or "newgidmap". */
 char *program_newidmap(const char *name, struct error *err);

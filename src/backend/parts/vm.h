@@ -102,8 +102,9 @@ struct vm {
 	bool busy; /* according to the last message of vsockd, the host has a stream */
 
 	bool unfiltered; /* the VMM's filter allows all system calls (vmm_filter.h) */
-	bool pluggable;	 /* the machine has a spare port */
-	bool port;	 /* the guest's streams go over a virtio-serial port instead of vsock */
+	/* The machine has a spare port, on which devices can be plugged in later. */
+	bool pluggable;
+	bool port; /* the guest's streams go over a virtio-serial port instead of vsock */
 	bool monitor_gone, program_gone;
 	bool spoke;	  /* vm_speaks() was called, since the VMM was ready */
 	bool killing;	  /* vm_kill() was called */

@@ -85,7 +85,7 @@ static void add_identity(struct argv *argv, const struct machine *m)
 	autofree char *label = escape_commas(m->label);
 
 	argv_add(argv, m->binary);
-	/* Without "guest=", QEMU would take the part of a label before a '=' for a key. */
+	/* Without "guest=", a label that contains '=' would be read as a key and its value. */
 	argv_add(argv, "-name");
 	if (label)
 		argv_addf(argv, "guest=%s", label);

@@ -32,7 +32,7 @@ enum qemu_fd {
 	/* The connection to vsockd, which carries vhost-user or the packets of a port. */
 	QEMU_FD_VSOCK,
 	QEMU_FD_ROOTFS,
-	QEMU_FD_LEASE,	 /* the lease, which QEMU holds and never uses */
+	QEMU_FD_LEASE,	 /* the lease; QEMU holds it open and never uses it */
 	QEMU_FD_NET,	 /* the host's side of the network card */
 	QEMU_FD_OVERLAY, /* a file that takes the writes to a root disk whose use is VM_READ */
 	QEMU_FD_BASE,	 /* the base disk below a root disk that is a layer */

@@ -21,7 +21,7 @@ struct machine_row {
 	 * added. */
 	const char *other;
 	const char *const *extra;  /* further words of QEMU's command line; NULL: there are none */
-	const char *const *append; /* words of the kernel's command line */
+	const char *const *append; /* words of the kernel's command line; NULL ends the array */
 };
 
 /* Returns the row for this architecture, accelerator and purpose. Returns NULL if QEMU has no such

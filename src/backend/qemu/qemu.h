@@ -27,7 +27,7 @@ struct qemu_balloon {
  * device, which the guest may see. */
 enum slot_has { SLOT_SERVER, SLOT_DESCRIPTOR, SLOT_CHARDEV, SLOT_DEVICE };
 
-/* A device function of the spare port. */
+/* A slot for one shared directory: a device function of the spare port. */
 struct qemu_slot {
 	/* The virtiofsd of the directory; NULL: this process has ended it. */
 	struct companion *server;
@@ -81,7 +81,7 @@ struct qemu {
 	enum vm_origin origin;
 	int state_fd; /* the saved state, until QEMU has loaded it; -1: there is none */
 	enum machine_ram ram;
-	bool card_due;	/* the card must be plugged when the restored machine runs */
+	bool card_due;	/* the card must be plugged in as soon as the restored machine runs */
 	bool ram_apart; /* the saved state does not contain the memory */
 	/* A restored machine whose saved state contains the memory was told to go on. */
 	bool begun;

@@ -46,7 +46,7 @@ int qmp_send(struct qmp *qmp, const char *command, json_t *arguments, qmp_reply_
  * if the connection is not ready yet, or if QEMU has not read the earlier commands. */
 int qmp_send_fd(struct qmp *qmp, const char *command, json_t *arguments, int fd,
 		qmp_reply_fn *reply, void *data, struct error *err);
-/* Reads and handles everything that is left in the socket. Called when QEMU has ended. */
+/* Reads and handles all messages that are left in the socket. Called when QEMU has ended. */
 void qmp_drain(struct qmp *qmp);
 /* Closes the connection and frees the client. Accepts NULL. May be called from any callback. */
 void qmp_free(struct qmp *qmp);

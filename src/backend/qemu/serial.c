@@ -93,7 +93,7 @@ void qemu_serial_drain(struct qemu *qemu)
 			break;
 }
 
-/* Returns whether the byte is Return, Ctrl-C or Ctrl-D. */
+/* Returns true if the byte ends a line of input: Return, Ctrl-C or Ctrl-D. */
 static bool ends_line(uint8_t byte)
 {
 	return byte == '\r' || byte == '\n' || byte == 3 || byte == 4;

@@ -41,8 +41,8 @@ static void on_workload_result(void *data, char *text)
 {
 	struct agent *agent = data;
 
-	/* Drops the result of a workload that an earlier host has ordered, which means nothing to
-	 * this host. */
+	/* An earlier host may have ordered the workload. Its result means nothing to this host, and
+	 * is dropped. */
 	if (agent->back || !agent->config.has_command) {
 		free(text);
 		return;
@@ -360,8 +360,9 @@ void agent_control_carried(struct agent *agent, struct mux_stream *stream)
 
 static void set_deadline(struct agent *agent, uint64_t from_now_ns);
 
-/* Handles a deadline of the end. At the first deadline the commands that still run are killed. At
- * the second the agent ends, even if the host has not read everything. */
+/* Handles one of the two deadlines after agent_stop(). At the first deadline the commands that
+ * still run are killed. At the second the agent ends, even if the host has not read all
+ * messages. */
 static void on_stop_deadline(struct loop *loop, void *data)
 {
 	struct agent *agent = data;
@@ -390,7 +391,7 @@ void agent_stop(struct agent *agent)
 	if (agent->stopping)
 		return;
 	agent->stopping = true;
-	agent_thaw(agent); /* a frozen process cannot end by itself */
+	agent_thaw(agent); /* a frozen command cannot react to SIGTERM */
 	if (agent->configured)
 		agent_say(agent, answer_ending(NULL));
 	server_stop_listening(&agent->server);

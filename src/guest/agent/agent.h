@@ -23,8 +23,8 @@ struct machine {
 	int (*set_hostname)(const char *name, struct error *err);
 	/* Sets the clock. If `exact` is false, a small difference is not corrected. */
 	void (*set_time)(int64_t realtime_ns, bool exact);
-	/* Gives a restored machine a new identity. Sets *more to true if attach() must do the rest
-	 * of this work. */
+	/* Gives a restored machine a new identity. Sets *more to true if a part of this work is
+	 * left for attach(). */
 	int (*renew)(const struct config_renew *renew, bool *more, struct error *err);
 	/* Does the work that renew() has left, and then mounts the disks and shares of the config.
 	 * This function may block, so it runs in a child process. */

@@ -15,7 +15,7 @@
 #include "guest/agent/stdin_window.h"
 #include "guest/job/job.h"
 
-/* The output of one buffered command. */
+/* The output of one command, as far as it was kept. */
 struct captured {
 	struct buf bytes[JOB_STREAMS];
 	bool truncated[JOB_STREAMS];

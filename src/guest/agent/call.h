@@ -40,13 +40,13 @@ void call_free(struct call *call); /* `call` must have been removed from its con
 /* Sends the start message. `exec` is the id of a resumable command, and NULL for any other
  * command. */
 void call_say_start(struct call *call, pid_t pid, const char *exec);
-/* Tells the client how much stdin the command has taken, if the call has a window and a message is
- * due. */
+/* Tells the client how much stdin the command has taken. Does nothing if the call has no window, or
+ * if no message is due. */
 void call_say_taken(struct call *call);
 
-/* Takes a frame of stdin. conn->stdin_taken bytes of the frame were taken by earlier calls. Returns
- * 1 if the whole frame is taken, 0 if there is no room for the rest, or -1 with an error if the
- * client has sent more than its window allows. */
+/* Takes a frame of stdin. conn->stdin_taken is the number of bytes of the frame that were taken
+ * before. Returns 1 if the whole frame was taken. Returns 0 if there was no room for all of it.
+ * Returns -1 with an error if the client has sent more than its window allows. */
 int call_take_stdin(struct call *call, const uint8_t *bytes, size_t len, struct error *err);
 void call_close_stdin(struct call *call);
 

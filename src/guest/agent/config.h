@@ -40,7 +40,7 @@ struct guest_config {
 	/* The workload's command. workload.doc is a reference to the config's document. */
 	struct request workload;
 	bool attach;
-	bool telemetry; /* commands are traced, and the host gets the records */
+	bool telemetry; /* telemetry is on: commands are traced, and the host gets the records */
 	bool audit;	/* the host wants a message about the start and the end of each command */
 	bool template;	/* the machine may be saved, and restored as other machines */
 	bool renews;	/* the machine was restored, and `renew` has its new identity */

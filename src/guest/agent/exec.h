@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts a job for a decoded request: finds the user, the environment and the program. */
+/* Starts a job for a decoded request. First finds the user, the environment and the program. */
 #ifndef GUEST_EXEC_H
 #define GUEST_EXEC_H
 

@@ -10,7 +10,7 @@
 #include "base/limits.h"
 
 #define WORDS_MAX 64
-#define TEXT_MAX 4096 /* the most bytes of a command line in a message */
+#define TEXT_MAX 4096 /* the most bytes of a command line that a message has */
 
 static bool tell_host(struct exec_report *report, json_t *message)
 {

@@ -31,8 +31,8 @@ static struct call *find_call(const struct conn *conn, uint64_t number)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* Hands a stream of the mux over to the command. The command gets one end of a socket pair, whose
- * other end is joined to the stream. */
+/* Hands a stream of the mux over to the command. The command gets one end of a socket pair. The
+ * bytes of the stream go to the other end and come from it. */
 static int hand_stream_over(struct conn *conn, const struct request *request, struct error *err)
 {
 	int ends[2];

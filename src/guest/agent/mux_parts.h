@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts that the files of the mux share: the streams, the packets about streams for the host,
- * and the events for the holders of streams. The holder of a stream is the code that reads and
- * writes it. */
+/* Declarations that more than one file of the mux uses. They are about streams, about packets for
+ * the host, and about events for the holders of streams. The holder of a stream is the code that
+ * reads from the stream and writes to it. */
 #ifndef GUEST_MUX_PARTS_H
 #define GUEST_MUX_PARTS_H
 

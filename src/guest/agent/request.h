@@ -68,7 +68,8 @@ struct request {
 	/* For ATTACH and ACK: the offset in each output stream. */
 	uint64_t offsets[REQUEST_STREAMS];
 
-	/* The members below are for EXEC. ATTACH uses only stdin_window and terminal. */
+	/* The members below are for EXEC, unless they say otherwise. Of these ATTACH uses only
+	 * stdin_window and terminal. */
 	/* The words of the command, an array that ends with NULL and that request_free() frees. */
 	const char **argv;
 	json_t *env; /* the environment, which was checked; NULL: the request has none */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The output of a resumable exec that its client has not acknowledged. An offset counts from the
- * command's first byte of output. A ring grows when it is full. It may always grow to
- * LIMIT_RING_BYTES. It may grow to LIMIT_RING_MOST_BYTES if all rings together use no more than
- * LIMIT_RING_POOL_BYTES beyond their LIMIT_RING_BYTES.
+ * A ring keeps the output of a resumable exec until the client of the exec has acknowledged it. An
+ * offset counts from the command's first byte of output. A full ring grows. Every ring may grow to
+ * LIMIT_RING_BYTES. It may grow further, to LIMIT_RING_MOST_BYTES, as long as the pool has room.
+ * The pool counts the bytes that all rings use beyond their LIMIT_RING_BYTES, and has room for
+ * LIMIT_RING_POOL_BYTES.
  */
 #ifndef GUEST_RING_H
 #define GUEST_RING_H
@@ -21,7 +22,8 @@ struct ring {
 	struct ring_pool *pool;
 	uint8_t *bytes;
 	size_t cap; /* the size of `bytes`; 0 or a power of two */
-	/* start: the offset of the oldest kept byte; end: the offset after the newest byte */
+	/* start: the offset of the oldest byte that is kept; end: the offset after the newest
+	 * byte. */
 	uint64_t start, end;
 };
 

@@ -20,8 +20,10 @@ struct job;
 
 struct stdin_window {
 	struct buf waiting; /* bytes that the command has not taken */
-	uint64_t taken;	    /* offset of the first waiting byte */
-	uint64_t told;	    /* the value of `taken` that was last sent to the client */
+	/* The offset of the first waiting byte, which is the number of bytes that the command has
+	 * taken. */
+	uint64_t taken;
+	uint64_t told; /* the value of `taken` that was last sent to the client */
 	/* closing: the client sends no more stdin; over: the command's stdin was closed. */
 	bool closing, over;
 };

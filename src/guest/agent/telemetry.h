@@ -18,7 +18,7 @@ struct telemetry {
 	/* The tracer's message about what is traced; NULL: the message has not come yet. */
 	char *status;
 	bool works; /* the tracer works: the kernel records the processes that have a login uid */
-	bool told;  /* the status was sent to the host */
+	bool told;  /* the tracer's status was sent to the host */
 	bool finishing;
 	struct proc proc;
 	/* Called when it is known what can be traced. */

@@ -29,7 +29,7 @@ struct watched_ports {
 	const struct machine *machine;
 	struct framed *control;
 	struct port_set wanted; /* the published ports */
-	struct port_set told;	/* the ports of the last message */
+	struct port_set told;	/* the ports that were in the last message to the host */
 	bool has_told;		/* a message `listening` was sent */
 	/* The last message had ports, which are in the set `told`. */
 	bool told_known;
@@ -48,7 +48,7 @@ void watched_ports_init(struct watched_ports *w, struct loop *loop, const struct
  * decoded message of the host, or NULL. */
 void watched_ports_add(struct watched_ports *w, const json_t *publishes);
 void watched_ports_remove(struct watched_ports *w, const json_t *publishes);
-/* Looks at the ports and tells the host. */
+/* Looks at the ports now, and tells the host at which of them a server listens. */
 void watched_ports_tell(struct watched_ports *w);
 /* Forgets all ports, and the message that the host got last. */
 void watched_ports_reset(struct watched_ports *w);

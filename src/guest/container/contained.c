@@ -12,7 +12,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-#define SECCOMP_BYTES_MAX 32768 /* BPF_MAXINSNS instructions of 8 bytes each */
+/* The most bytes of a filter: BPF_MAXINSNS instructions of 8 bytes each. */
+#define SECCOMP_BYTES_MAX 32768
 #define FIRST_UMASK 022
 
 static const struct {

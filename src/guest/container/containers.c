@@ -112,7 +112,8 @@ static struct container *container_new(struct containers *all, const struct cont
 struct entry {
 	const struct contained *contained;
 	const struct job_spec *spec;
-	int joins[CONTAINED_JOINS]; /* pidfds, in the order of the plan's joins */
+	/* Pidfds of the containers to join, in the order of the plan's joins. */
+	int joins[CONTAINED_JOINS];
 	/* Pidfd of an existing container's first process; -1: the container is new. */
 	int init;
 };

@@ -118,7 +118,7 @@ int stat_path(int root, const char *path, struct error *err)
 	return put_one(root, path, O_NOFOLLOW, err);
 }
 
-/* Prints the entries of a directory. Takes over `fd`. */
+/* Prints the entries of the directory `fd`. Takes over `fd`. */
 static int put_entries(int fd, const char *path, struct error *err)
 {
 	autobuf struct buf out = BUF_INIT(0);

@@ -159,7 +159,7 @@ int acpi_open(struct error *err)
 		return error_errno(err, errno, "cannot listen for ACPI events");
 	if (ask_for_family(fd, err) < 0)
 		return -1;
-	/* The kernel has queued its answer by the time send() returns. */
+	/* When send() returns, the kernel has already queued its answer. */
 	ssize_t n = recv(fd, reply, sizeof(reply), 0);
 	if (n < 0)
 		return error_errno(err, errno, "cannot ask for ACPI events");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds block devices by the serial number that the host gave them, or by their order. */
+/* Finds block devices by the serial number that the host has given them, or by their position in
+ * the VMM's order. */
 #ifndef GUEST_BLOCKDEV_H
 #define GUEST_BLOCKDEV_H
 

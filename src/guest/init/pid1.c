@@ -320,7 +320,7 @@ static int pid1_run(int program_fd, bool shell, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(power); i++)
 		if (!loop_add_signal(p.loop, power[i], on_power_signal, &p, err))
 			return -1;
-	reboot(RB_DISABLE_CAD); /* makes Ctrl-Alt-Del a SIGINT to PID 1, not a reset at once */
+	reboot(RB_DISABLE_CAD); /* makes Ctrl-Alt-Del send SIGINT to PID 1 instead of a reset */
 	if (start_agent(&p, err) < 0)
 		return -1;
 

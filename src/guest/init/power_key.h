@@ -14,8 +14,8 @@
  * since the host does not say which one it uses. The descriptors are non-blocking, and become
  * readable at every key. `dir` is the directory of the device nodes, "/dev/input". */
 size_t power_keys_open(const char *dir, int fds[POWER_KEYS]);
-/* Reads all queued keys. Returns 1 if the power key was pressed; 0 if it was not; -1 if the device
- * is gone. */
+/* Reads all queued keys. Returns 1 if the power key was pressed, 0 if it was not, or -1 if the
+ * device is gone. */
 int power_key_pressed(int fd);
 
 /* Returns true if the `len` bytes, which an input device has sent, contain a press of the power

@@ -110,7 +110,7 @@ void cgroup_tree_open(struct cgroup_tree *tree, const char *mount)
 		close(steal_fd(&tree->dirfd));
 		return;
 	}
-	/* An agent that ended during a save has left the tree frozen. */
+	/* If an earlier agent has ended during a save, the tree is still frozen. */
 	write_digit(tree->dirfd, "cgroup.freeze", "0");
 	cgroup_kill_all(tree);
 	end_leftovers(tree);

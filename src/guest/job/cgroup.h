@@ -44,7 +44,7 @@ struct cgroup_tree {
 	/* The directory <mount>/microagent, or the cgroup of a container; -1: there are no
 	 * cgroups. */
 	int dirfd;
-	bool lent; /* the directory belongs to the cgroup of a container */
+	bool lent; /* the directory is the cgroup of a container, which this tree must not remove */
 	/* The processes of the tree stand still, and a process that is started in the tree does
 	 * too. */
 	bool frozen;

@@ -34,7 +34,7 @@
 
 enum job_stream { JOB_STDOUT, JOB_STDERR, JOB_STREAMS };
 
-/* The end of a job. */
+/* The result of a job that has ended. */
 struct job_end {
 	/* The exit code: 124 if the command timed out, 125 to 127 if it never ran, 128+n if signal
 	 * n has ended it, else the program's exit code. */

@@ -76,7 +76,7 @@ int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends 
 void job_io_hold(struct job *job, struct child_ends *ends);
 /* Starts to read and write, when the state RUNNING begins. */
 int job_io_start(struct job *job, struct error *err);
-/* Reads all output that has come. */
+/* Reads output that has come, and gives it to the owner. */
 void job_io_read(struct job *job, enum job_stream stream);
 /* Returns true if all output was read, so that the owner may be told the job's end. */
 bool job_io_finished(const struct job *job);

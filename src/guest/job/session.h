@@ -5,8 +5,8 @@
 
 #include <sys/types.h>
 
-/* Sends SIGKILL to every process of the session, and repeats this until it finds none, a limited
- * number of times. A process that has made a new session is not found. */
+/* Sends SIGKILL to every process of the session. Repeats this until no process is found, but only a
+ * limited number of times. A process that has made a new session is not found. */
 void session_kill(pid_t session);
 
 #endif

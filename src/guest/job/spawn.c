@@ -431,8 +431,8 @@ int spawn_hear(int status_fd, struct spawn_failure *out, int *master)
 	if (n < 0 && errno == ENOTSOCK)
 		n = read(status_fd, out, sizeof(*out));
 	if (n == (ssize_t)sizeof(*out)) {
-		/* The text may lack its NUL: a process with CAP_SYS_PTRACE may have taken the
-		 * child's end of the socket and have sent these bytes. */
+		/* The text may have no NUL. A process with CAP_SYS_PTRACE may have taken the
+		 * child's end of the socket, and may have sent these bytes. */
 		out->text[sizeof(out->text) - 1] = '\0';
 		return 1;
 	}

@@ -15,7 +15,8 @@
 #define USER_NAME_MAX 256
 #define USER_PATH_MAX 1024
 
-/* The user of a command if the request names none and the image records none. */
+/* The default user of a command, for a request that names no user and an image that records
+ * none. */
 #define USER_DEFAULT_UID 1000
 #define USER_DEFAULT_NAME "agent"
 

@@ -87,7 +87,8 @@ static int add_table(struct port_set *set, const char *path)
 	char line[256];
 	uint16_t port;
 
-	if (!table || !fgets(line, sizeof(line), table)) /* the first line is the heading */
+	/* fgets() skips the first line, which has the headings. */
+	if (!table || !fgets(line, sizeof(line), table))
 		return -1;
 	while (fgets(line, sizeof(line), table) && is_listener(line, &port))
 		port_set_add(set, port);

@@ -20,7 +20,7 @@
 #define KAUDIT_KEY_CONNECT "connect"
 #define KAUDIT_KEY_OPEN "open"	     /* the second argument of the call has the flags */
 #define KAUDIT_KEY_OPENAT "openat"   /* the third argument of the call has the flags */
-#define KAUDIT_KEY_OPENAT2 "openat2" /* a further record of the event has the flags */
+#define KAUDIT_KEY_OPENAT2 "openat2" /* a separate record of the event has the flags */
 #define KAUDIT_KEY_CREAT "creat"     /* the call has no flags */
 
 /* The most bytes of JSON (more or less) and the most words that are kept of an argv. */

@@ -40,7 +40,7 @@ struct tracer {
 	struct loop_watch *link_watch, *files_watch;
 	struct loop_watch *fetch, *tell, *ask;
 	char *status; /* the telemetry-status message that was sent */
-	bool quiet;   /* no record has come since the kernel was last asked */
+	bool quiet;   /* no record has come since the kernel was last asked for its lost records */
 	bool over;
 };
 
