@@ -13,19 +13,19 @@
 #define HOST_THING_TEXT 128
 
 struct host_facts {
-	/* host_thing() of the /dev/kvm that was tried; "": no /dev/kvm was tried. */
+	/* The identity (host_thing()) of the /dev/kvm that was tried; "": none was tried. */
 	char kvm_node[HOST_THING_TEXT];
 	char kvm_verdict[16]; /* the name of the verdict about KVM (kvm_probe.c) */
 	char kvm_reason[256];
 	uint32_t kvm_untaken; /* the KVM_UNTAKEN_* bits that were found (kvm_loop.h) */
 	/* The frequency of the time-stamp counter in kHz; 0: it was not measured. */
 	uint32_t tsc_khz;
-	/* host_thing() of a bwrap that has made a cell; "": no such bwrap is known. */
+	/* The identity of the bwrap that has made a cell; "": no such bwrap is known. */
 	char cell_bwrap[HOST_THING_TEXT];
-	/* host_thing() of a VMM whose version was asked for; "": no version is known. */
+	/* The identity of the VMM whose version is in vmm_said; "": no version is known. */
 	char vmm_program[HOST_THING_TEXT];
 	char vmm_said[2048]; /* the text that this VMM has printed as its version */
-	/* host_thing() of a virtiofsd whose version was asked for; "": no version is known. */
+	/* The identity of the virtiofsd whose version is in share_said; "": no version is known. */
 	char share_program[HOST_THING_TEXT];
 	char share_said[256]; /* the text that this virtiofsd has printed as its version */
 };

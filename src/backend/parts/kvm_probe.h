@@ -61,8 +61,8 @@ int kvm_probe(const char *kernel, struct kvm_facts *out, struct error *err);
 void kvm_judge_kernel(struct kvm_facts *facts, bool pvm, bool for_pvm);
 
 /* Returns true if a machine gets KVM when the accelerator `wanted` is asked for. If the user asks
- * for KVM by name, even a machine with a KVM_UNSUITED kernel gets it, since the user may know that
- * the kernel is built for a PVM. */
+ * for KVM by name, even a machine with a KVM_UNSUITED kernel gets it. The user may know that the
+ * kernel is built for a PVM. */
 bool kvm_can_serve(const struct kvm_facts *facts, enum accelerator wanted);
 
 /* Returns the path of KVM's device, which is /dev/kvm except in tests. */

@@ -15,7 +15,7 @@ struct machine_row {
 	const char *machine;
 	const char *accel;
 	const char *cpu;
-	const char *bus; /* the last part of the name of every virtio device */
+	const char *bus; /* the last part of the names of virtio devices: "pci" or "device" */
 	bool qboot;	 /* the firmware qboot can start the kernel of this machine */
 	/* A text that is added to `machine` if the firmware is not qboot. NULL: no text is
 	 * added. */

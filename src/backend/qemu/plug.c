@@ -234,8 +234,8 @@ static bool is_cut(const struct qemu *qemu, struct error *why)
 }
 
 /* Returns true if a step has failed (`why` is set), or if a virtiofsd has ended. Sets *out to the
- * error. If a virtiofsd has ended, the error begins with the last line that it wrote to stderr,
- * since this line says more than QEMU's message about the end of the connection. */
+ * error. If a virtiofsd has ended, the error begins with the last line that it wrote to stderr.
+ * That line says more than QEMU's message about the end of the connection. */
 static bool has_failed(const struct qemu *qemu, const struct error *why, struct error *out)
 {
 	bool is_gone = false;

@@ -14,8 +14,9 @@
 struct file_end {
 	const struct buf *output; /* the output of the process; empty if the process failed */
 	bool cut;		  /* the process wrote more output than the agent keeps */
-	size_t written;		  /* bytes of the file that were given to the process */
-	const char *error;	  /* the reason why the work failed; "": it succeeded */
+	/* The number of bytes of the file that were given to the process. */
+	size_t written;
+	const char *error; /* the reason why the work failed; "": it succeeded */
 };
 
 /* Returns the answer to a copyout: {"data","error"}. Both members are always present, and at least

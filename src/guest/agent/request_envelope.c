@@ -74,7 +74,7 @@ static int decode_pty(json_t *payload, struct request *out, struct error *err)
 	    json_get_int(payload, "payload", "cols", JSON_OPTIONAL, 0, PTY_SIZE_MAX, &columns,
 			 err) < 0)
 		return -1;
-	/* A client that does not know the size sends 0. */
+	/* A client that does not know the size of its terminal sends 0. */
 	out->terminal = true;
 	out->rows = (uint16_t)(rows ? rows : PTY_ROWS);
 	out->columns = (uint16_t)(columns ? columns : PTY_COLUMNS);

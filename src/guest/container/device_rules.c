@@ -54,7 +54,7 @@ static bool has_all_devices(const struct device_rule *rules, size_t count)
 	return false;
 }
 
-/* The registers that the program uses. */
+/* The BPF registers that the program uses. Each is named for the value that it holds. */
 enum {
 	CONTEXT = BPF_REG_1,
 	KIND = BPF_REG_2,

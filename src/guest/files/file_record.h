@@ -36,8 +36,8 @@ int file_record_put_more(struct buf *to, struct error *err);
  * if there is a complete record, else 0. */
 int file_record_take(const uint8_t **bytes, size_t *left, struct file_record *out);
 
-/* Converts st_mode to a value of Go's fs.FileMode, which has the permissions in its low nine bits,
- * and the kind of the file in bits from 31 down. */
+/* Converts st_mode to a value of Go's fs.FileMode. This type has the permissions in its low nine
+ * bits, and the kind of the file in the bits from 31 down. */
 uint32_t file_mode_of_go(uint32_t mode);
 #define GO_MODE_DIR (1u << 31)
 

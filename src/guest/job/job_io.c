@@ -15,9 +15,9 @@
 
 /* How often one stream is read in a row, before other descriptors have their turn. */
 #define READS_PER_TURN 8
-/* More bytes than a terminal can hold of its output, which are two parts. One part has at most
- * N_TTY_BUF_SIZE bytes. The other part are bytes that the kernel has not moved to the reader's side
- * yet, which FIONREAD does not count (drivers/tty/tty_buffer.c). */
+/* An upper limit for the bytes of output that a terminal can hold. There are at most N_TTY_BUF_SIZE
+ * bytes on the reader's side. The kernel may hold further bytes that it has not moved there yet.
+ * FIONREAD does not count these (drivers/tty/tty_buffer.c). */
 #define TERMINAL_HOLDS (128u << 10)
 
 static int take_pipe(int ours_index, int *ours, int *theirs, struct error *err)

@@ -58,8 +58,8 @@ struct spawn_spec {
 	const struct user *user; /* the user of the command; NULL: the user of the agent */
 	/* The descriptors that the program gets as 0, 1 and 2; all of them are above 2. */
 	int fds[3];
-	/* fds[0] is a terminal, which becomes the session's; a child in a container opens another
-	 * terminal instead. */
+	/* fds[0] is a terminal, which becomes the terminal of the command's session. A child in a
+	 * container opens a terminal of the container instead. */
 	bool terminal;
 	/* A descriptor of the cgroup in which the child starts; -1: the agent's own cgroup. */
 	int cgroup_fd;

@@ -111,7 +111,7 @@ static bool word_of(struct kaudit_span key, uint64_t *word, uint64_t *piece)
 	return kaudit_unsigned(number, 10, word);
 }
 
-/* Returns the number of bytes that `byte` may take in a JSON string, or more. */
+/* Returns an upper limit for the number of bytes that `byte` takes in a JSON string. */
 static size_t cost_of(uint8_t byte)
 {
 	if (byte < 0x20)
