@@ -38,8 +38,8 @@ char *artifact_init_path(const struct artifact_options *opts, enum architecture 
 	path = dir ? path_join(dir, cache_init_program(architecture), err) : NULL;
 	if (!path || access(path, R_OK) == 0)
 		return steal_ptr(&path);
-	/* `make` builds the microagent-init of the host's own architecture. The init of another
-	 * architecture is built only on request. */
+	/* `make` builds microagent-init only for the architecture of this host. For another
+	 * architecture, the user must ask for the program. */
 	if (architecture == architecture_of_host())
 		error_errno(err, errno, "%s: build it with `make`", path);
 	else
@@ -74,8 +74,8 @@ int artifact_open_from(const struct artifact_options *opts, struct error *err)
 	if (!opts->from_fd)
 		return path_open_file(opts->from, err);
 	fd = descriptor_of("--from-fd", opts->from_fd, err);
-	/* The caller has read the file to its end to hash it, so the descriptor is moved back to
-	 * the beginning. */
+	/* The caller has read the file to its end to compute its digest, so the descriptor's
+	 * position is moved back to the beginning. */
 	if (fd >= 0 && lseek(fd, 0, SEEK_SET) < 0)
 		return error_errno(err, errno, "%s", opts->from);
 	return fd;
@@ -100,8 +100,9 @@ int artifact_answer(const struct artifact_options *opts, const json_t *object, s
 	}
 	if (!text)
 		return -1;
-	/* The text may contain strings from an image or its record, so control bytes are replaced.
-	 * JSON escapes them. */
+	/* The text may contain strings from an image or from the image's record. Their control
+	 * bytes could change the terminal, so they are replaced. In JSON, control bytes are
+	 * escaped. */
 	print_safe(stdout, text);
 	if (putchar('\n') < 0 || fflush(stdout) != 0 || ferror(stdout))
 		return error_errno(err, errno, "standard output");

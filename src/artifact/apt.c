@@ -30,7 +30,8 @@ static int unknown_package(const struct apt *apt, const char *package, struct er
 }
 
 /* Runs apt. The messages of apt are in English, whatever the user's locale is. `out` gets apt's
- * stdout; NULL: stdout is dropped. `dir` is apt's working directory; NULL: that of this process. */
+ * stdout; if `out` is NULL, stdout is dropped. `dir` is apt's working directory; if `dir` is NULL,
+ * apt runs in the working directory of this process. */
 static int run_apt(const struct apt *apt, const char *const *argv, const char *dir, struct buf *out,
 		   struct error *err)
 {
@@ -45,10 +46,10 @@ static int run_apt(const struct apt *apt, const char *const *argv, const char *d
 	return tool_run(&tool, err);
 }
 
-/* The configuration of apt for another architecture. apt adds the settings of this system: where
- * the archives are, by which keys they are signed, and how they are reached. If root runs apt, apt
- * would download as a user of its own, which cannot write to the directory. So the configuration
- * names root for the download. */
+/* The configuration of apt for an architecture that is not this system's. apt also reads the
+ * settings of this system: where the archives are, which keys sign them, and how they are reached.
+ * If root runs apt, apt downloads as a special user, who cannot write to the directory. So the
+ * configuration makes apt download as root. */
 static const char private_config[] = "APT::Architecture \"%s\";\n"
 				     "APT::Architectures { \"%s\"; };\n"
 				     "APT::Sandbox::User \"root\";\n"
@@ -81,8 +82,9 @@ static int write_private_config(struct apt *apt, const char *dir, struct error *
 
 static int fetch_lists(struct apt *apt, const char *dir, struct error *err)
 {
-	/* Without this option, an archive that cannot be reached is only a warning, and the exit
-	 * code is 0 (apt-get(8), --error-on). An apt before 2.1.16 ignores the option. */
+	/* Without this option, an archive that cannot be reached only causes a warning, and apt
+	 * exits with 0 (apt-get(8), --error-on). Versions of apt before 2.1.16 ignore the
+	 * option. */
 	static const char *const update[] = {"apt-get", "-qq", "-o", "APT::Update::Error-Mode=any",
 					     "update",	NULL};
 	const char *name = architecture_name(apt->architecture);
@@ -114,8 +116,8 @@ void apt_close(struct apt *apt)
 	*apt = (struct apt){0};
 }
 
-/* Sets the reason of the error if apt does not know the package, or if apt is not installed.
- * Returns -1. */
+/* Returns -1. If apt does not know the package, or apt is not installed, also sets the reason of
+ * the error. */
 static int no_apt(const struct apt *apt, const char *package, struct error *err)
 {
 	if (err && err->code == ERR_IO)
@@ -133,8 +135,8 @@ int apt_find(const struct apt *apt, const char *package, struct deb *out, struct
 
 	if (run_apt(apt, argv, NULL, &text, err) < 0)
 		return no_apt(apt, package, err);
-	/* apt takes an unknown name as a pattern: "linux-source-6.1" finds linux-source-6.12. So
-	 * the name in the answer is compared. */
+	/* apt reads an unknown name as a pattern: "linux-source-6.1" finds linux-source-6.12. So
+	 * the name in apt's answer is compared with the wanted name. */
 	found = deb_field(buf_string(&text), "Package: ", NULL);
 	if (!found || strcmp(found, package) != 0)
 		return unknown_package(apt, package, err);
@@ -188,8 +190,8 @@ static char *fetched_file(const char *dir, struct error *err)
 int apt_fetch(const struct apt *apt, struct deb *deb, const char *dir, struct error *err)
 {
 	autobuf struct buf what = BUF_INIT(0);
-	/* If root runs apt, apt would download as a user of its own, which cannot write to this
-	 * directory. */
+	/* If root runs apt, apt downloads as a special user, who cannot write to this directory.
+	 * This option makes apt download as root. */
 	const char *argv[] = {"apt-get",  "-qq", "-o", "APT::Sandbox::User=root",
 			      "download", NULL,	 NULL};
 

@@ -8,28 +8,32 @@
 
 #include "artifact/deb.h"
 
-/* The apt of this system, for packages of one architecture. For another architecture than this
- * host's, apt runs with a configuration and lists of its own, so that the system itself keeps a
+/* The apt of this system, for packages of one architecture. If the architecture is not this host's,
+ * apt runs with a separate configuration and separate lists, so that the system itself keeps a
  * single architecture. */
 struct apt {
 	enum architecture architecture;
-	char *config; /* path of apt's own configuration; NULL: apt uses the system's */
+	char *config; /* path of a configuration for apt; NULL: apt uses the system's
+		       * configuration */
 };
-/* Opens apt for an architecture. `dir` is an empty directory for apt's lists. It must exist as long
- * as *out is used. For another architecture than this host's the lists are fetched; the call fails
- * if one of them cannot be fetched. If apt_open(), apt_find(), apt_find_dependency() or apt_fetch()
- * fails because of apt, of apt's archives or of apt's lists, the error has REASON_NO_PACKAGE. */
+/* Opens apt for an architecture. `dir` is an empty directory for apt's lists, which must exist as
+ * long as *out is used. For an architecture that is not this host's, the lists are fetched; the
+ * call fails if one of the lists cannot be fetched.
+ *
+ * If apt_open(), apt_find(), apt_find_dependency() or apt_fetch() fails because of apt, of apt's
+ * archives or of apt's lists, the error has REASON_NO_PACKAGE. */
 int apt_open(enum architecture architecture, const char *dir, struct apt *out, struct error *err);
 void apt_close(struct apt *apt); /* accepts a zeroed one */
 #define auto_apt __attribute__((cleanup(apt_close)))
 
-/* Finds a package in apt's lists, with the version that apt would install. Uses no network.
- * ERR_NOT_FOUND if the lists do not have the package. */
+/* Finds a package in apt's lists, with the version that apt would install. Does not use the
+ * network. Fails with ERR_NOT_FOUND if the lists do not have the package. */
 int apt_find(const struct apt *apt, const char *package, struct deb *out, struct error *err);
 /* Finds the first package that a meta package depends on. */
 int apt_find_dependency(const struct apt *apt, const char *package, struct deb *out,
 			struct error *err);
-/* Downloads the package into `dir` and sets deb->file. */
+/* Downloads the package into the directory `dir`, and sets deb->file to the path of the downloaded
+ * file. */
 int apt_fetch(const struct apt *apt, struct deb *deb, const char *dir, struct error *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/platform/file.h"
 
-/* O_NONBLOCK: there may be a FIFO in place of the file, and opening it must not wait. */
+/* O_NONBLOCK prevents that open() waits: a FIFO may have replaced the file. */
 #define FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 static int open_below(int root, const char *path, int flags, struct error *err)

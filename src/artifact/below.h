@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens files of a directory tree that other users or their programs may have written. No link of
- * the tree is followed, and no file outside the tree is opened. */
+/* Opens files in a directory tree that other users or their programs may have written. The
+ * functions follow no link in the tree, and open no file outside the tree. */
 #ifndef ARTIFACT_BELOW_H
 #define ARTIFACT_BELOW_H
 
@@ -13,8 +13,8 @@ int below_open(int root, const char *path, struct error *err);
 /* Opens a directory for reading. ERR_INVALID if it is not a directory, or if the path leads through
  * a link. */
 int below_open_dir(int root, const char *path, struct error *err);
-/* Appends the whole file to `out`. It is an error if the file is longer than the limit of `out`
- * allows. */
+/* Appends the contents of the whole file to `out`. Fails if the file is longer than the limit of
+ * `out` allows. */
 int below_read(int root, const char *path, struct buf *out, struct error *err);
 
 #endif

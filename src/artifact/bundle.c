@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command bundle-build makes an ext4 file system from a tar archive. The guest mounts this file
- * system read-only. Owners, modes, times and links are those of the archive; device nodes, FIFOs
+ * The command bundle-build makes an ext4 file system from a tar archive. A guest mounts this file
+ * system read-only. Owners, modes, times and links are those of the archive. Device nodes, FIFOs
  * and sockets are left out. The archive may be hostile: names that lead out of the archive are
  * refused, and the unpacked size is bounded.
  */
@@ -21,12 +21,13 @@
 
 #define BUNDLE_FILE "bundle"
 #define BLOCK UINT64_C(4096)
-/* mke2fs makes one inode for this many bytes of the file system. */
+/* The number of bytes of the file system for which mke2fs makes one inode. */
 #define BYTES_PER_INODE UINT64_C(16384)
 #define MIB (UINT64_C(1) << 20)
 #define SLACK (16 * MIB)
 
-/* The UUID and the time are fixed, so that the same archive always gives the same bytes. */
+/* The file system's UUID and time are fixed, so that the same archive always gives the same
+ * bytes. */
 static const char uuid[] = "b0b0b0b0-0000-4000-8000-6d6963726f61";
 #define FIXED_TIME 1767225600
 
@@ -69,8 +70,8 @@ static int unpack_into_bundle(void *data, struct buf *out, struct error *err)
 	return ext4_write(&b->ext4, fs, BUNDLE_FILE, err);
 }
 
-/* Makes the disk in the size that the reader asks for. Refuses a size that is larger than the
- * largest allowed contents need, with one directory for each file. */
+/* Makes the disk in the size that the reader wants. Refuses a size larger than the allowed contents
+ * can need. The largest allowed contents have one directory for each file. */
 static int make_bundle_disk(void *data, const void *asked, size_t len, struct error *err)
 {
 	struct bundle *b = data;

@@ -10,16 +10,15 @@
  *   cell->source                the image
  *   WORK, TEMPORARY             the only two directories to which the tool can write
  *
- * bwrap takes only paths, and follows links in them. Programs that may be hostile write to the two
- * directories. So each of the two directories is opened without following a link, and is mounted on
- * a stage (proc_stage.h). On the stage no other process can replace a directory before bwrap takes
- * it by its path.
+ * bwrap accepts only paths, and follows links in them. Hostile programs may write to the two
+ * writable directories. So this process opens each of these directories without following a link,
+ * and mounts it on a stage (proc_stage.h). On the stage, no other process can replace a directory
+ * before bwrap opens its path.
  *
- * The cell has no /proc, /sys, /run, /tmp or home. If root runs this program, the cell is made
- * without a user namespace: in a user namespace, files of other users would belong to nobody. The
- * tool has none of root's capabilities. Only the capability to read the files of other users can be
- * asked for by the caller, and never together with a network. The allowed system calls are in
- * tool_calls.h.
+ * The cell has no /proc, /sys, /run, /tmp or home. If root runs this program, the cell has no user
+ * namespace: in a user namespace, files of other users would belong to nobody. The tool has none of
+ * root's capabilities, with one exception: the caller can ask for the capability to read the files
+ * of other users, but not together with the network. The allowed system calls are in tool_calls.h.
  */
 #include "artifact/cell.h"
 
@@ -43,8 +42,8 @@
 
 #define NULL_DEVICE "/dev/null"
 #define WORK "/microagent"
-/* The value is the directory for large files in the cell: skopeo puts them here, and ignores
- * TMPDIR. */
+/* The path in the cell of the directory for large temporary files. skopeo always uses this
+ * directory, and ignores TMPDIR. */
 #define TEMPORARY "/var/tmp"
 
 static const char *const always[] = {
@@ -59,8 +58,8 @@ static const char *const always[] = {
 	NULL,
 };
 
-/* Directories of programs and libraries. On a system with a merged /usr, each of them is a link
- * into /usr. */
+/* Directories of programs and libraries. On a system with a merged /usr, each of these directories
+ * is a link into /usr. */
 static const char *const system_dirs[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 static const char *const system_files[] = {
 	"/usr",
@@ -70,12 +69,13 @@ static const char *const system_files[] = {
 };
 
 /* The files that a tool without the network may read from a directory of settings for containers.
- * The other files there can be the user's logins at registries, and the keys for the logins. */
+ * Other files in such a directory can contain the user's logins at registries, and keys for the
+ * logins. */
 static const char *const trust_files[] = {"policy.json", "registries.conf", "registries.conf.d",
 					  "registries.d"};
 
-/* The system files for a tool that has the network. Only the directories with certificates are
- * listed, since other directories in the same place contain keys. */
+/* The system files that a tool with the network may read. Of the directories for certificates, only
+ * these are listed, because directories beside them contain keys. */
 static const char *const network_files[] = {
 	"/etc/resolv.conf",	    "/etc/hosts",
 	"/etc/host.conf",	    "/etc/gai.conf",
@@ -87,15 +87,15 @@ static const char *const network_files[] = {
 	"/etc/docker/certs.d",
 };
 
-/* The place of a setting: the path in the variable, else the path `home` below $HOME. `below` is
- * appended to both. */
+/* The location of a user's settings: the path in the environment variable `variable`, or else the
+ * path `home` below $HOME. The path `below` is appended to both. */
 struct user_file {
 	const char *variable, *home, *below;
 };
 
 static const struct user_file user_containers = {"XDG_CONFIG_HOME", ".config", "/containers"};
 
-/* The user's files for a tool that has the network. */
+/* The user's files that a tool with the network may read. */
 static const struct user_file user_files[] = {
 	{"XDG_RUNTIME_DIR", NULL, "/containers/auth.json"},
 	{"DOCKER_CONFIG", ".docker", "/config.json"},
@@ -152,7 +152,7 @@ static void show_setting(struct argv *argv, const char *path)
 		show_path(argv, path);
 }
 
-/* Writes the path of a setting to path, or "" if the setting has no place. */
+/* Writes the path of a user's settings to path, or "" if they have no location. */
 static void user_file_path(const struct user_file *file, char *path, size_t size)
 {
 	const char *named = file->variable ? getenv(file->variable) : NULL;
@@ -193,12 +193,12 @@ static void show_settings(struct argv *argv, bool network)
 		user_file_path(&user_files[i], path, sizeof(path));
 		show_setting(argv, path);
 	}
-	/* The login at a registry is in this file if XDG_RUNTIME_DIR is not set. */
+	/* The file with the user's logins at registries if XDG_RUNTIME_DIR is not set. */
 	snprintf(path, sizeof(path), "/run/containers/%u/auth.json", (unsigned)getuid());
 	show_setting(argv, path);
 }
 
-/* The items of the stage, by their index. */
+/* The numbers of the items on the stage. */
 enum { STAGED_OUT, STAGED_TEMPORARY, STAGED_NULL };
 
 static void show_staged(struct argv *argv, const char *option, size_t item)
@@ -210,15 +210,15 @@ static void show_staged(struct argv *argv, const char *option, size_t item)
 	argv_add(argv, name);
 }
 
-/* Returns true if this program is run by root, and may make namespaces. In a container, root may
- * lack the capability. */
+/* Returns true if root runs this program and this process may make namespaces. In a container, root
+ * may lack the capability for this. */
 static bool may_make_namespaces(void)
 {
 	return geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) == 1;
 }
 
-/* Returns true if the program lies in a system directory, which the cell shows anyway. bwrap could
- * not mount the program a second time if its path leads through a link. */
+/* Returns true if the program is in a system directory, which the cell shows anyway. bwrap could
+ * not mount such a program a second time if a link is in its path. */
 static bool is_of_system(const char *program)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++) {
@@ -245,8 +245,8 @@ static void cell_words(struct argv *argv, const struct tool_cell *cell, const st
 		argv_add(argv, "--cap-add");
 		argv_add(argv, "CAP_DAC_OVERRIDE");
 	}
-	/* bwrap's own process, the first one in the cell, holds the lock. The tool does not get the
-	 * descriptor of the lock, since the tool could release the lock. */
+	/* The first process in the cell is bwrap's, and it holds the lock. The tool does not get
+	 * the lock's descriptor, because it could release the lock. */
 	if (tool->hold > 0) {
 		argv_add(argv, "--sync-fd");
 		argv_addf(argv, "%d", TOOL_HOLD_FD);
@@ -266,8 +266,8 @@ static void cell_words(struct argv *argv, const struct tool_cell *cell, const st
 	argv_addf(argv, WORK "/%s", cell->out);
 	show_staged(argv, "--bind", STAGED_TEMPORARY);
 	argv_add(argv, TEMPORARY);
-	/* Programs write unwanted output to the null device. bwrap keeps this device read-only, so
-	 * that a tool which root runs cannot change the mode of the host's device
+	/* Programs write unwanted output to the null device. bwrap mounts this device read-only.
+	 * Otherwise a tool that root runs could change the mode of the host's device
 	 * (proc_stage_add()). */
 	show_staged(argv, "--dev-bind", STAGED_NULL);
 	argv_add(argv, NULL_DEVICE);
@@ -351,7 +351,7 @@ static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const st
 		return -1;
 	cell_words(&words, cell, tool, bwrap, program);
 	argv_add_list(&words, tool->argv + 1);
-	/* The environment of this process may contain secrets of the user, so the tool gets only a
+	/* The environment of this process may contain the user's secrets, so the tool gets only a
 	 * few variables. */
 	argv_add(&env, "TMPDIR=" TEMPORARY);
 	if (tool->env)
@@ -371,8 +371,8 @@ static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const st
 	return there.argv && there.env ? tool_run(&there, err) : -1;
 }
 
-/* Runs the tool without a cell. TMPDIR is the directory for temporary files, since skopeo unpacks
- * an archive in TMPDIR before it reads the archive. */
+/* Runs the tool without a cell. TMPDIR is the directory for temporary files, where skopeo unpacks
+ * an archive before reading it. */
 static int run_unconfined(const struct tool_cell *cell, const struct tool *tool, struct error *err)
 {
 	autoargv struct argv env = ARGV_INIT;
@@ -386,9 +386,9 @@ static int run_unconfined(const struct tool_cell *cell, const struct tool *tool,
 	return bare.env ? tool_run(&bare, err) : -1;
 }
 
-/* Returns true, with `err` set, if the tool failed because no cell can be made. To find this out,
- * runs `true` in a cell. The namespaces of the stage are made first, and bwrap makes its own
- * namespaces inside them. */
+/* Finds out whether the tool failed because this system cannot make a cell, by running `true` in a
+ * cell. Returns true, with err set, if no cell can be made. The namespaces of the stage are made
+ * first, because bwrap makes its namespaces inside them. */
 static bool is_without_cell(const struct tool_cell *cell, const char *bwrap, struct error *err)
 {
 	static const char *const argv[] = {"true", NULL};

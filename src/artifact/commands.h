@@ -7,12 +7,12 @@
 struct artifact_command {
 	const char *name, *args, *help;
 	artifact_fn *fn;
-	const char *options[9]; /* names of the options that the command has in addition to
-				 * --json */
+	const char *options[9]; /* names of the command's options, except --json, which all commands
+				 * have */
 };
 
-/* The commands of this system (linux/commands.c, darwin/commands.c). An entry without a name ends
- * the table. */
+/* The commands of microagent-artifact on this system (linux/commands.c, darwin/commands.c). An
+ * entry without a name ends the table. */
 extern const struct artifact_command artifact_commands[];
 
 #endif

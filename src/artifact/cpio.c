@@ -47,8 +47,8 @@ struct cpio *cpio_open(int fd, struct error *err)
 		error_errno(err, ENOMEM, "initramfs");
 		return NULL;
 	}
-	/* Kernels need every header at a multiple of 4 bytes. The archive is padded to 512 bytes,
-	 * as by the program cpio. */
+	/* Kernels expect every header at a multiple of 4 bytes. The archive is padded to a multiple
+	 * of 512 bytes, as the program cpio does. */
 	if (archive_write_set_format_cpio_newc(cpio->archive) != ARCHIVE_OK ||
 	    archive_write_set_bytes_per_block(cpio->archive, 512) != ARCHIVE_OK ||
 	    archive_write_open_fd(cpio->archive, fd) != ARCHIVE_OK) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A segment of an initramfs: a newc cpio archive. The same contents always give the same bytes: the
- * owner is root, the time is 0 and inode numbers count up. The caller adds entries in sorted order,
- * parents first. An initramfs can be several segments, one behind the other.
+ * Writes a segment of an initramfs: a cpio archive in the newc format. The same contents always
+ * give the same bytes: the owner is root, the time is 0 and inode numbers count up. The caller adds
+ * entries in sorted order, each directory before its contents. An initramfs can consist of several
+ * segments, one behind the other.
  */
 #ifndef ARTIFACT_CPIO_H
 #define ARTIFACT_CPIO_H
@@ -14,9 +15,10 @@
 
 struct cpio;
 
-/* Starts a segment at the position of `fd`. The caller keeps `fd`, and closes it. */
+/* Starts a segment at the position of `fd`. `fd` stays the caller's, who must close it after
+ * cpio_close() or cpio_abandon(). */
 struct cpio *cpio_open(int fd, struct error *err);
-/* Adds a directory. Names are relative: "lib/modules". */
+/* Adds a directory. Its name is a path relative to the root, such as "lib/modules". */
 int cpio_dir(struct cpio *cpio, const char *name, mode_t mode, struct error *err);
 /* Adds a symbolic link to `target`. */
 int cpio_link(struct cpio *cpio, const char *name, const char *target, struct error *err);
@@ -25,8 +27,8 @@ int cpio_bytes(struct cpio *cpio, const char *name, mode_t mode, const void *dat
 	       struct error *err);
 /* Adds a regular file with the bytes of `fd` from its position to its end. */
 int cpio_file(struct cpio *cpio, const char *name, mode_t mode, int fd, struct error *err);
-/* Writes the trailer. Frees `cpio`, also on failure. */
+/* Writes the trailer of the segment. Frees `cpio`, also on failure. */
 int cpio_close(struct cpio *cpio, struct error *err);
-void cpio_abandon(struct cpio *cpio); /* frees cpio without a trailer; accepts NULL */
+void cpio_abandon(struct cpio *cpio); /* frees cpio without writing a trailer; accepts NULL */
 
 #endif

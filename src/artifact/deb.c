@@ -58,9 +58,9 @@ bool deb_is_plain_name(const char *name)
 
 /* --- the ar archive -------------------------------------------------------------------------- */
 
-/* The format of ar(5). A file begins with the magic. Each member has a header. The header begins
- * with the member's name, and has the member's size near its end, padded by blanks. Members begin
- * at even offsets. */
+/* The format of ar(5). A file begins with AR_MAGIC. Its members follow, each at an even offset. A
+ * member begins with a header. The header begins with the member's name. Near the header's end is
+ * the member's size, padded by blanks. */
 #define AR_MAGIC "!<arch>\n"
 enum { AR_HEADER = 60, AR_NAME = 16, AR_SIZE_AT = 48, AR_SIZE = 10, AR_MEMBERS_MAX = 16 };
 
@@ -128,8 +128,8 @@ struct unpacking_deb {
 	struct tar_files files;
 };
 
-/* Returns the path of an entry relative to the root or to /usr: "./usr/lib/x" and "lib/x" are the
- * same. */
+/* Returns the path of an entry, relative to the root or to /usr: "lib/x" for "./usr/lib/x" and for
+ * "lib/x". */
 static const char *plain_path(const char *name)
 {
 	static const char *const before[] = {"./", "usr/"};
@@ -284,8 +284,8 @@ int deb_open(const char *file, struct deb *out, struct error *err)
 	return 0;
 }
 
-/* Copies the package to a file without a name in dir. Without a name, no other process can open the
- * copy and change it. */
+/* Copies the package to a file in dir, and removes the file's name. So no other process can open
+ * the copy and change it. */
 static int copy_package(const struct deb *deb, int dir, struct error *err)
 {
 	static const char name[] = ".package";

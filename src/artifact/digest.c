@@ -13,13 +13,13 @@
 
 #define BLOCK (1u << 20)
 
-/* Returns how many of the next `left` bytes at offset `at` lie in a hole. Holes are not read:
- * reading a large sparse disk would fill the host's page cache with zeros. */
+/* Returns how many of the next `left` bytes at offset `at` lie in a hole. Holes are skipped,
+ * because reading a large sparse disk would fill the host's page cache with zeros. */
 static uint64_t hole_at(int fd, off_t at, uint64_t left)
 {
 	off_t data = lseek(fd, at, SEEK_DATA), end;
 
-	if (data < 0 && errno == ENXIO) { /* there is no data after `at` */
+	if (data < 0 && errno == ENXIO) { /* `at` is behind the last data of the file */
 		end = lseek(fd, 0, SEEK_END);
 		data = end > at ? end : at;
 	}
@@ -42,8 +42,8 @@ static int hash_zeros(struct hash *hash, uint64_t count, struct error *err)
 	return 0;
 }
 
-/* Reads a block, at `at` if the file is regular. Returns the number of bytes, 0 at the end, -1 with
- * an error. */
+/* Reads a block from the offset `at` of a regular file, or the next block of a stream. Returns the
+ * number of bytes, 0 at the end, or -1 with err set. */
 static ssize_t read_block(int fd, off_t at, size_t want, bool regular, unsigned char *block,
 			  struct error *err)
 {
@@ -59,7 +59,8 @@ static ssize_t read_block(int fd, off_t at, size_t want, bool regular, unsigned 
 	}
 }
 
-/* Adds `left` bytes at offset `at` of a regular file to the hash, or all bytes of a stream. */
+/* Adds bytes to the hash: `left` bytes at offset `at` of a regular file, or all bytes of a
+ * stream. */
 static int hash_from(struct hash *hash, int fd, off_t at, uint64_t left, bool regular,
 		     unsigned char *block, struct error *err)
 {
@@ -83,8 +84,8 @@ static int hash_from(struct hash *hash, int fd, off_t at, uint64_t left, bool re
 }
 
 /* Computes the digest of `left` bytes at offset `at` of a regular file, or of all bytes of a
- * stream. The offset of a regular file's descriptor stays the same, since another process may use
- * it. */
+ * stream. The position of a regular file's descriptor is not changed, because another process may
+ * use it. */
 static int digest_of(int fd, off_t at, uint64_t left, bool regular, char out[DIGEST_TEXT],
 		     struct error *err)
 {

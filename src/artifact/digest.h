@@ -10,12 +10,12 @@
 
 #define DIGEST_TEXT 65 /* 64 lower-case hex digits and NUL */
 
-/* Hashes a whole regular file, from its beginning and without a change of its position. Of a pipe,
- * hashes all that can be read until its end. */
+/* Computes the digest of a whole regular file, without moving the descriptor's position. If `fd` is
+ * a pipe, reads it to its end and computes the digest of these bytes. */
 int digest_fd(int fd, char out[DIGEST_TEXT], struct error *err);
 int digest_file(const char *path, char out[DIGEST_TEXT], struct error *err);
-/* Hashes `size` bytes of a regular file from the offset `at` on, or fewer if the file ends
- * before. */
+/* Computes the digest of `size` bytes of a regular file from the offset `at` on, or of fewer bytes
+ * if the file ends earlier. */
 int digest_range(int fd, uint64_t at, uint64_t size, char out[DIGEST_TEXT], struct error *err);
 int digest_bytes(const void *data, size_t len, char out[DIGEST_TEXT], struct error *err);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks that a program needs no libraries, before it is put into an initrd, which has none. */
+/* Checks that a program needs no libraries. Programs in an initrd must not need any, because an
+ * initrd has no libraries. */
 #ifndef ARTIFACT_ELF_H
 #define ARTIFACT_ELF_H
 
 #include "base/architecture.h"
 #include "base/error.h"
 
-/* Returns -1 with ERR_INVALID unless the file is a 64-bit ELF program of that architecture that
- * names no interpreter. */
+/* Returns 0 if the file is a 64-bit ELF program for the architecture and names no interpreter.
+ * Otherwise returns -1 with ERR_INVALID. */
 int elf_require_static(const char *path, enum architecture architecture, struct error *err);
 
 #endif

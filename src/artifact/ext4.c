@@ -15,8 +15,8 @@
 #include "artifact/tool.h"
 #include "base/cleanup.h"
 
-/* The features are listed, since the defaults of mke2fs depend on the distribution. Every kernel
- * since Linux 4.4 supports these features, and so does every kernel of this project. */
+/* The features of the file system. They are listed here because the defaults of mke2fs depend on
+ * the distribution. Linux 4.4 and later supports them, and so do the kernels of this project. */
 static const char features[] =
 	"none,has_journal,ext_attr,resize_inode,dir_index,filetype,extent,64bit,flex_bg,"
 	"sparse_super,large_file,huge_file,dir_nlink,extra_isize,metadata_csum";
@@ -43,7 +43,8 @@ static void fixed_environment(struct environment *env, const struct ext4_spec *s
 {
 	snprintf(env->time, sizeof(env->time), "E2FSPROGS_FAKE_TIME=%" PRId64, spec->time);
 	env->vars[0] = env->time;
-	/* mke2fs must depend neither on the user's locale nor on the administrator's settings. */
+	/* These variables make mke2fs independent of the user's locale and of the administrator's
+	 * settings. */
 	env->vars[1] = "LC_ALL=C";
 	env->vars[2] = "MKE2FS_CONFIG=/nonexistent";
 	env->vars[3] = NULL;
@@ -69,8 +70,8 @@ static int run_mke2fs(const struct ext4_spec *spec, const char *file, struct err
 			      features, "-U",  spec->uuid, "-L",    spec->label, "-E", NULL,
 			      "-J",	NULL,  file,	   NULL};
 	autofree char *dir = directory_of(file, err);
-	/* A reader that was taken over by a hostile image could have replaced the new file. So
-	 * mke2fs can open only this directory. */
+	/* A hostile image may have taken over the reader, which could then have replaced the new
+	 * file by a link. So mke2fs is allowed to open files only in this directory. */
 	const struct tool mke2fs = {
 		.argv = argv, .env = env.vars, .alone_with = dir, .writes = true};
 
@@ -122,16 +123,16 @@ int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *
 	if (code != 0)
 		return ext4_failed(code, file, err);
 	code = ext2fs_read_bitmaps(writer.fs);
-	/* The library gives this time to files without a time of their own. The number of written
-	 * bytes depends on the library's cache; the library does not count while the number is 0.
-	 */
+	/* libext2fs gives this time to files without a time. It also counts the written bytes in
+	 * s_kbytes_written, and this count depends on its cache. With 0, libext2fs does not
+	 * count. */
 	writer.fs->now = spec->time;
 	writer.fs->super->s_kbytes_written = 0;
 	if (ext4_failed(code, "", err) < 0 || ext4_fill(&writer, err) < 0) {
 		ext2fs_free(writer.fs);
 		return -1;
 	}
-	/* The file is synced to the disk when it is published. */
+	/* Not synced here, since the file is synced when it is published. */
 	code = ext2fs_close2(writer.fs, EXT2_FLAG_FLUSH_NO_SYNC);
 	if (code != 0)
 		ext2fs_free(writer.fs);

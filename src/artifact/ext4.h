@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a raw ext4 file system from a rootfs, without root: mke2fs makes an empty file system,
+ * Makes a raw ext4 file system from a rootfs, without root. mke2fs makes an empty file system,
  * libext2fs writes into it, and e2fsck checks the result. Identifiers, hash seed and times are
  * fixed, so that the same contents give the same bytes on every host.
  */
@@ -13,23 +13,25 @@
 
 struct ext4_spec {
 	const char *label;
-	const char *uuid; /* also the seed of directory hashes */
+	const char *uuid; /* UUID of the file system, also used as the seed of directory hashes */
 	uint64_t size;	  /* size of the file system in bytes; the file is sparse */
 	unsigned journal_mib;
-	int64_t time;	 /* seconds since 1970, not 0 */
+	int64_t time;	 /* fixed time of the file system in seconds since 1970; must not be 0 */
 	uint64_t inodes; /* number of inodes; 0: one for each 16 KiB of the file system */
 };
 
-/* Makes the file system in a new file; `file` must not exist. Removes each data file of the rootfs
- * once its contents are in the image. */
+/* Makes the file system in the new file `file`, which must not exist. Removes each data file of the
+ * rootfs after its contents are written to the file system. */
 int ext4_make(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
 	      struct error *err);
 
-/* Makes an empty file system. ext4_make_empty(), ext4_write() and ext4_fsck() are the three steps
- * of ext4_make(). They are separate because a reader (reader.h) can start no tool: if the rootfs is
- * in a reader, this calls only ext4_write(), and its parent calls the other two. */
+/* Makes an empty file system. The three steps of ext4_make() are ext4_make_empty(), ext4_write()
+ * and ext4_fsck(). They are separate because a reader (reader.h) can start no tool. If the rootfs
+ * is in a reader, the reader calls only ext4_write(), and its parent calls the other two
+ * functions. */
 int ext4_make_empty(const struct ext4_spec *spec, const char *file, struct error *err);
-/* Writes the rootfs into the empty file system. After a failure the file is half written. */
+/* Writes the rootfs into the empty file system. If the call fails, the file may contain a part of
+ * the rootfs. */
 int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
 	       struct error *err);
 /* Checks the file system with e2fsck. */

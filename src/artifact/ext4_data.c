@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocates the blocks of inodes and writes the contents of files to them. Each file gets the
- * blocks that follow the blocks of the file before, so that it is in one piece. Blocks of zeros
- * become holes. The bytes are not written by the library: its cache helps only for blocks that are
- * read again.
+ * Allocates blocks for inodes and writes the contents of files to these blocks. The blocks of a
+ * file follow the blocks of the previous file, so that each file is in one piece. Blocks of zeros
+ * become holes. This code writes the bytes without libext2fs, whose cache helps only for blocks
+ * that are read again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 #include "artifact/progress.h"
 #include "base/cleanup.h"
 
-#define EXTENT_MAX 32768 /* the most blocks of one extent */
-#define FAST_LINK 60	 /* a link with a shorter target has the target in its inode */
+#define EXTENT_MAX 32768 /* the largest number of blocks in one extent */
+#define FAST_LINK 60	 /* a symbolic link whose target is shorter has the target in its inode */
 
 int ext4_failed(errcode_t code, const char *about, struct error *err)
 {
@@ -27,8 +27,8 @@ int ext4_failed(errcode_t code, const char *about, struct error *err)
 		return error_set(
 			err, ERR_IO,
 			"the file system that is being made is full: a larger disk has room for it");
-	/* A code below EXT2_ET_BASE is the errno of a system call. Any other code is the library's
-	 * own, and says what is wrong in the file system that this program is writing. */
+	/* A code below EXT2_ET_BASE is the errno of a system call. Any other code is libext2fs's
+	 * own, and means an error in the file system that this program writes. */
 	if (code < EXT2_ET_BASE)
 		return error_errno(err, (int)code, "the file system%s%s", *about ? ": " : "",
 				   about);
@@ -65,8 +65,8 @@ static int put_extent(struct ext4_blocks *b, struct error *err)
 	return ext4_failed(code, "", err);
 }
 
-/* Allocates up to `want` blocks in a row for the file's blocks from `at` on. Sets *first and *count
- * to the blocks that were allocated. */
+/* Allocates up to `want` consecutive blocks for the file, from the file's block `at` on. Sets
+ * *first to the first allocated block and *count to their number. */
 static int take_blocks(struct ext4_blocks *b, blk64_t at, blk64_t want, blk64_t *first,
 		       blk64_t *count, struct error *err)
 {
@@ -145,9 +145,9 @@ static bool is_zero(const uint8_t *block, size_t size)
 	return block[0] == 0 && memcmp(block, block + 1, size - 1) == 0;
 }
 
-/* Writes the blocks of a chunk that are not all zeros. Only the bytes of a file decide where the
- * holes are. The holes of the host's file do not matter, so that the same contents always give the
- * same image. */
+/* Writes those blocks of a chunk that are not all zeros. Only the file's bytes decide where the
+ * image has holes. The holes of the file on the host are not copied, so that the same contents
+ * always give the same image. */
 static int put_chunk(struct ext4_blocks *b, blk64_t at, size_t len, struct error *err)
 {
 	const size_t size = b->writer->fs->blocksize;
@@ -187,8 +187,8 @@ static ssize_t read_data_chunk(int fd, uint8_t *chunk, size_t len, off_t at)
 	return (ssize_t)done;
 }
 
-/* Returns the offset at which the next data begins, rounded down to whole chunks. Returns size if
- * only a hole follows. */
+/* Returns the offset at which the next data of the file begins, rounded down to a whole chunk.
+ * Returns size if only a hole follows. */
 static uint64_t skip_hole(int fd, uint64_t at, uint64_t size)
 {
 	off_t data = lseek(fd, (off_t)at, SEEK_DATA);

@@ -9,11 +9,11 @@
 
 struct ext4_writer {
 	ext2_filsys fs;
-	int image;	/* descriptor of the file system's file; contents are written to it
-			 * directly, without the cache of libext2fs */
+	int image;	/* descriptor of the file that has the file system; contents are written to
+			 * it directly, without the cache of libext2fs */
 	uint8_t *chunk; /* EXT4_CHUNK bytes */
-	blk64_t goal;	/* the block at which the search for the next free block begins, so that
-			 * files lie one behind the other */
+	blk64_t goal;	/* number of the block at which the search for the next free block begins,
+			 * so that files lie one behind the other */
 	struct rootfs *rootfs;
 	ext2_ino_t last_inode;
 	bool has_lost_found;
@@ -25,19 +25,21 @@ struct ext4_writer {
  * -1. */
 int ext4_failed(errcode_t code, const char *about, struct error *err);
 
-/* An inode to which blocks are added, in the order of the file. */
+/* The state while blocks are added to an inode, in the order of the file. */
 struct ext4_blocks {
 	struct ext4_writer *writer;
 	ext2_ino_t number;
 	struct ext2_inode *inode;
 	ext2_extent_handle_t handle;
-	struct ext2fs_extent last; /* the last extent, which is not written yet; e_len 0: none */
+	struct ext2fs_extent last; /* the last extent, which is not written yet; its e_len is 0 if
+				    * there is no extent */
 };
 int ext4_blocks_begin(struct ext4_blocks *b, struct ext4_writer *writer, ext2_ino_t number,
 		      struct ext2_inode *inode, struct error *err);
-/* Allocates a block of the file system for block `at` of the file, and sets *out to its number. */
+/* Allocates a block of the file system for the file's block `at`, and sets *out to the number of
+ * the allocated block. */
 int ext4_blocks_add(struct ext4_blocks *b, blk64_t at, blk64_t *out, struct error *err);
-/* Writes count whole blocks of data to the file, from its block `at` on. */
+/* Writes count whole blocks of data to the file, beginning at the file's block `at`. */
 int ext4_blocks_write(struct ext4_blocks *b, blk64_t at, const uint8_t *data, blk64_t count,
 		      struct error *err);
 int ext4_blocks_end(struct ext4_blocks *b, struct error *err);

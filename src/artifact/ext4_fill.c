@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the tree in memory as inodes and directories. A directory is written in one pass, after
- * all its files have inodes. So no name must be searched in the part of the directory that is
- * already written.
+ * Writes the tree of a rootfs as inodes and directories. A directory is written in one pass, after
+ * all files in it have inodes. So the written part of the directory need not be searched for a
+ * name.
  */
 #include <inttypes.h>
 #include <search.h>
@@ -16,9 +16,11 @@
 #include "base/cleanup.h"
 
 #define LOST_FOUND "lost+found"
-#define LOST_FOUND_INODE 11 /* the first free inode number, which mke2fs gives to lost+found */
-#define NAMES_MAX 65000	    /* the most names that one file may have */
-#define NSEC_SHIFT 2	    /* the two lowest bits extend the seconds beyond 32 bits */
+#define LOST_FOUND_INODE 11 /* the first free inode number, which mke2fs uses for lost+found */
+#define NAMES_MAX 65000	    /* the largest number of names that one file may have */
+/* position of the nanoseconds in a time field; its two lowest bits extend the seconds beyond 32
+ * bits */
+#define NSEC_SHIFT 2
 
 /* The state of a visit to the children of a directory. */
 struct visit {
@@ -27,7 +29,7 @@ struct visit {
 	int (*child)(struct visit *v, struct rootfs_node *child);
 	struct error *err;
 	int result;
-	/* The counters and the directory's blocks, as far as this visit needs them. */
+	/* The counters of this visit and the blocks of the directory. */
 	unsigned dirs;
 	struct ext4_blocks *blocks;
 	uint8_t *block; /* the block of the directory that is being filled */
@@ -73,8 +75,8 @@ static int take_inode(struct ext4_writer *w, struct rootfs_node *node, struct er
 			err, ERR_UNSUPPORTED,
 			"\"%.300s\" is a file with more than %d names, which is the most that an ext4 file system can have",
 			node->name, NAMES_MAX);
-	/* The search for a free inode begins at the group of the last allocated inode, since all
-	 * inodes before are in use. */
+	/* The search for a free inode begins at the last allocated inode, since all inodes before
+	 * it are in use. */
 	code = ext2fs_new_inode(w->fs, w->last_inode, 0, NULL, &number);
 	if (code != 0)
 		return ext4_failed(code, "", err);
@@ -129,8 +131,8 @@ static int write_inode(struct ext4_writer *w, const struct rootfs_file *file,
 
 /* --- directories ----------------------------------------------------------------------------- */
 
-/* Writes the present block of the directory. The last entry of the block is extended to the end of
- * the block, except for the checksum. */
+/* Writes the current block of the directory. The last entry of the block is extended to the end of
+ * the block, except for the bytes of the checksum. */
 static int end_block(struct visit *v)
 {
 	ext2_filsys fs = v->writer->fs;
@@ -209,7 +211,7 @@ static int write_names(struct ext4_writer *w, struct rootfs_node *dir, unsigned 
 	if (end_block(&v) < 0 || ext4_blocks_end(&blocks, err) < 0)
 		return -1;
 	/* The links of a directory are its name, its own "." and the ".." of each directory in it.
-	 * The number 1 means that there are too many links to count. */
+	 * ext4 uses the number 1 for more links than it can count. */
 	inode.i_links_count = v.dirs + 2 > NAMES_MAX ? 1 : (__u16)(v.dirs + 2);
 	errcode_t code =
 		ext2fs_inode_size_set(w->fs, small, (ext2_off64_t)(v.count * w->fs->blocksize));
@@ -241,20 +243,21 @@ static int write_node(struct visit *v, struct rootfs_node *node)
 		return write_dir(w, node, v->err);
 	}
 	if (file->inode)
-		return 0; /* another name of a file that is already written */
+		return 0; /* another name of the file is written already */
 	if (take_inode(w, node, v->err) < 0)
 		return -1;
 	describe_inode(file, &inode);
 	if (!S_ISFIFO(file->mode) &&
 	    ext4_write_contents(w, file, file->inode, (struct ext2_inode *)&inode, v->err) < 0)
 		return -1;
-	/* The contents are in the image, so the data file is removed to free its space on the
+	/* The contents are in the image now. The data file is removed to free its space on the
 	 * host's disk. */
 	rootfs_remove_data(w->rootfs, file);
 	return write_inode(w, file, &inode, v->err);
 }
 
-/* Frees the blocks of a directory that mke2fs has made, since the directory is written again. */
+/* Frees the blocks of a directory that mke2fs has made, since this program writes the directory
+ * anew. */
 static int give_up_blocks(struct ext4_writer *w, ext2_ino_t number, struct error *err)
 {
 	return ext4_failed(ext2fs_punch(w->fs, number, NULL, NULL, 0, ~0ULL), "", err);

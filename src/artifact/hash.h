@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 by the fastest library of the system: libcrypto (linux/hash.c), CommonCrypto
+/* Computes SHA-256 by the fastest library of the system: libcrypto (linux/hash.c) or CommonCrypto
  * (darwin/hash.c). */
 #ifndef ARTIFACT_HASH_H
 #define ARTIFACT_HASH_H

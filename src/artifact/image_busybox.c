@@ -2,9 +2,9 @@
 /*
  * Makes the default image: one static program with all its names, and the few files that programs
  * expect. Any user can make this image in a second, and the same busybox always gives the same
- * bytes. For machines of another architecture, the program comes from Debian's package, and is not
- * run on the host. The names of this program are those of the host's busybox, since Debian builds
- * both programs from the same configuration.
+ * bytes. For machines of another architecture, the program comes from Debian's package, and cannot
+ * run on the host. Its names are then those of the host's busybox, since Debian builds both
+ * programs from the same configuration.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -107,8 +107,8 @@ static const struct {
 	 "PRETTY_NAME=\"microagent's busybox image\"\n"},
 };
 
-/* Finds busybox in PATH and checks that it needs no library. Debian's dynamic busybox has the same
- * file name. */
+/* Finds busybox in PATH and checks that it needs no library. The check is needed because Debian
+ * also has a dynamic busybox with the same file name. */
 static char *find_busybox(struct error *err)
 {
 	static const char *const names[] = {"busybox", NULL};
@@ -129,20 +129,20 @@ static char *find_busybox(struct error *err)
 			"it cannot run in a guest alone, as it needs libraries: install busybox-static in place of busybox");
 		return NULL;
 	}
-	/* The image needs the regular file, but on some systems the name in PATH is a link. */
+	/* On some systems the name in PATH is a link, but the image needs the regular file. */
 	program = realpath(found, NULL);
 	if (!program)
 		error_errno(err, errno, "%s", found);
 	return program;
 }
 
-/* The contents of the image, and a line of text about each file. The digest of the recipe is
- * computed from these lines. */
+/* The contents of the image, and a text with one line about each file. The digest of the recipe is
+ * computed from this text. */
 struct contents {
 	struct rootfs *fs;
 	struct buf lines;
-	/* the package of the program, which is part of the recipe instead of the program's bytes;
-	 * NULL: the bytes are */
+	/* name and version of the package that the program is from. The recipe then contains this
+	 * text instead of the program's bytes. NULL: the recipe contains the program's bytes. */
 	const char *package;
 };
 #define CONTENTS_NONE                \
@@ -164,8 +164,8 @@ static int add_recipe_line(struct contents *c, const char *path, mode_t mode, ui
 			  (long long)busybox_spec.ext4.time, digest);
 }
 
-/* Adds a file to the image and to the recipe. `text`: the contents or the target of a link; NULL
- * for a directory. */
+/* Adds a file to the image and to the recipe. `text` is the contents of a file or the target of a
+ * link. For a directory, it is NULL. */
 static int add_to_image(struct contents *c, const char *path, mode_t mode, uid_t owner,
 			const char *text, struct error *err)
 {
@@ -178,8 +178,8 @@ static int add_to_image(struct contents *c, const char *path, mode_t mode, uid_t
 		       : rootfs_add(c->fs, path, mode, owner, text, err);
 }
 
-/* Puts all files of the image into c. `program` is the busybox for the image. `host` is the busybox
- * that is run here to get the names. */
+/* Puts all files of the image into c. `program` is the busybox that the image gets. `host` is the
+ * busybox that is run on this host to get the names. */
 static int describe_busybox(struct contents *c, const char *program, const char *host,
 			    struct error *err)
 {
@@ -209,8 +209,8 @@ static int describe_busybox(struct contents *c, const char *program, const char 
 	names = buf_steal_string(&list, err);
 	if (!names)
 		return -1;
-	/* Each name of the program, such as "usr/bin/env", becomes a link. The name is skipped if
-	 * the image does not have its directory, or has another file of this name. */
+	/* Each name of the program, such as "usr/bin/env", becomes a link. A name is skipped if its
+	 * directory is not in the image, or if the image has another file with this name. */
 	for (char *name = strtok_r(names, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest)) {
 		autofree char *path = NULL, *dir = NULL;
 		char *slash;
@@ -243,9 +243,9 @@ static int busybox_recipe(const struct contents *c, char out[DIGEST_TEXT], struc
 	return digest_bytes(buf_bytes(&text), text.len, out, err);
 }
 
-/* Returns the known faults of this busybox, for the record. A user who does not know them would
- * look for the mistake in the user's own network. The version is searched in the program's bytes,
- * since the program may be for another architecture. */
+/* Returns the known faults of this busybox for the image's record. A user who does not know them
+ * would search for the cause in the user's network. The version is read from the program's bytes,
+ * since a program for another architecture cannot be run. */
 static json_t *known_faults(const char *program, struct error *err)
 {
 	static const char first[] = "BusyBox v1.35.", of[] = "(Debian ";
@@ -307,8 +307,8 @@ static int make_foreign(const char *name, enum architecture architecture, const 
 	return publish_busybox(&place, name, architecture, program, &contents, err);
 }
 
-/* Makes the image unless the cache has it. An image for another architecture counts as present
- * whatever the version of its package is; --rebuild fetches the present version. */
+/* Makes the image if the cache does not have it. For another architecture, any version of the
+ * package in the cache is enough; --rebuild fetches the package's newest version. */
 int image_build_busybox(const struct artifact_options *opts, enum architecture architecture,
 			struct error *err)
 {

@@ -39,8 +39,8 @@ static const struct image_spec debian_spec = {
 		 .time = 1577836800},
 };
 
-/* Commands that mmdebstrap runs at the end. $1 is the unpacked system. The commands add the user
- * and the directory /workspace, and keep names of this host out of the system. */
+/* Shell commands that mmdebstrap runs at the end, with the directory of the unpacked system as $1.
+ * They add the user and the directory /workspace, and keep names of this host out of the system. */
 static const char *const hooks[] = {
 	"chroot \"$1\" useradd --create-home --user-group --uid 1000 --shell /bin/bash agent",
 	"mkdir \"$1/workspace\" && chroot \"$1\" chown agent:agent /workspace",
@@ -107,8 +107,8 @@ static int add_mirrors(struct arguments *a, struct error *err)
 				    "Created-By: Packages",
 				    NULL};
 	static const char *const env[] = {"LC_ALL=C", NULL};
-	static const char ours[] = "Debian|" SUITE; /* the beginning of a line about one of
-						     * Debian's own archives */
+	static const char ours[] = "Debian|" SUITE; /* the beginning of a line of apt that describes
+						     * an archive of Debian */
 	autobuf struct buf list = BUF_INIT(SOURCES_BYTES);
 	const struct tool tool = {.argv = argv, .env = env, .out = &list};
 	autofree char *text = NULL;
@@ -142,10 +142,10 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 {
 	autobuf struct buf packages = BUF_INIT(0);
 
-	/* As root, mmdebstrap would mount and start processes in the host's namespaces, and would
-	 * leave both behind when it is killed. In namespaces of its own, both end together with
-	 * mmdebstrap. (mmdebstrap is the first process of its pid namespace, so a SIGTERM would not
-	 * even reach it before it has a handler.) */
+	/* mmdebstrap runs in separate namespaces if root runs it. Otherwise it would mount and
+	 * start processes in the host's namespaces, and leave them behind when it is killed. In
+	 * separate namespaces they end with mmdebstrap. It is then the first process of its pid
+	 * namespace, so the kernel drops a SIGTERM for it until it has a handler. */
 	if (geteuid() == 0)
 		for (size_t i = 0; i < ARRAY_SIZE(own_namespaces); i++)
 			a->argv[a->count++] = own_namespaces[i];
@@ -175,8 +175,8 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 	return add_mirrors(a, err);
 }
 
-/* Computes the digest of the command line. Sources and paths are left out, since they depend on
- * this host. */
+/* Computes the digest of the command line. The sources and paths depend on this host, so they are
+ * left out. */
 static int debian_recipe(char out[DIGEST_TEXT], struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(0);
@@ -206,7 +206,7 @@ static int require_debian_tools(struct error *err)
 	if (root)
 		return 0;
 	/* Files of the image belong to several users. An ordinary user needs subordinate user ids
-	 * for these owners. */
+	 * to make such files. */
 	if (getpwuid_r(geteuid(), &entry, texts, sizeof(texts), &user) != 0 || !user)
 		return error_set(err, ERR_NOT_FOUND, "user %u has no name in /etc/passwd",
 				 geteuid());
@@ -238,9 +238,9 @@ static int build_debian(const struct place *place, const char *name, const char 
 	    command_line(&arguments, tar, err) < 0 ||
 	    buf_printf(&tmp, err, "TMPDIR=%s", place->scratch) < 0)
 		return -1;
-	/* As root, mmdebstrap works in the scratch directory, so that the next run removes what a
-	 * killed run has left. As an ordinary user, it works in the system's directory for
-	 * temporary files: the subordinate users must be able to enter the directory. */
+	/* If root runs mmdebstrap, it uses the scratch directory, so that the next run removes what
+	 * a killed run left. If an ordinary user runs mmdebstrap, it uses the system's directory
+	 * for temporary files, because the subordinate users must be able to enter it. */
 	if (geteuid() == 0)
 		env[2] = buf_string(&tmp);
 	progress_stage("installing Debian's packages into the image");
@@ -260,7 +260,7 @@ static int build_debian(const struct place *place, const char *name, const char 
 	return image_publish(place, &spec, fs, recipe, err);
 }
 
-/* Makes the image. Programs from Debian's packages run during the installation, so the image must
+/* Makes the image. During the installation, programs from Debian's packages run, so the image must
  * be for the host's architecture. */
 int image_build_debian(const struct artifact_options *opts, enum architecture architecture,
 		       struct error *err)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The command image-import makes a disk from an image of the OCI or of Docker. skopeo fetches the
- * image as the user who runs the command. The layers are put together in memory. Owners, modes and
- * attributes are set only in the finished file system, so no right to change owners on the host is
- * needed.
+ * image, and runs as the user of this command. The layers are put together in memory. Owners, modes
+ * and attributes are set only in the finished file system, so this program needs no right to change
+ * owners on the host.
  *
- * An image is identified by the digest of its manifest, which names the layers as they are stored.
- * If the cache has the image under another name, the image is linked. If the cache has it under
- * this name, nothing is done. Each layer is hashed while it is unpacked, and must match the
- * configuration.
+ * An image is identified by the digest of its manifest, which names the stored layers. If the cache
+ * has the image under another name, the new entry is linked to it. If the cache has the image under
+ * this name, nothing is done. Each layer's digest is computed while it is unpacked, and must be the
+ * one in the image's configuration.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,10 +36,11 @@
 
 #define KIND "oci"
 #define MIB (UINT64_C(1) << 20)
-#define RECORD_BYTES 60000 /* less than a reader of the cache accepts for a record */
+/* the largest size of a record in bytes; less than readers of the cache accept */
+#define RECORD_BYTES 60000
 #define FIXED_TIME 1577836800
-/* The space that is added to the size of the contents, for the file system itself and for the
- * guest. */
+/* The bytes that are added to the size of the contents, as space for the file system's own data and
+ * for the guest. */
 #define FREE_BYTES (UINT64_C(1) << 30)
 #define DEFAULT_MAX (UINT64_C(4) << 30)
 #define SIZE_MIN_MIB 128
@@ -75,9 +76,9 @@ static int take_size(const char *text, uint64_t *out, struct error *err)
 }
 
 /*
- * Computes the digest of everything that decides the bytes of the disk. In recipes of the kind
- * "import 1", only the configuration counted, and the layers were not compared with it. An entry
- * with such a recipe does not count as this image.
+ * Computes the digest of everything that decides the bytes of the disk. Recipes of the older kind
+ * "import 1" contained only the configuration, and the layers were not compared with it. So an
+ * entry with such a recipe does not count as this image.
  */
 static int import_recipe(const struct import *import, const char *manifest_sha256,
 			 char out[DIGEST_TEXT], struct error *err)
@@ -98,7 +99,7 @@ static uint64_t inodes_for(uint64_t size, uint64_t files)
 	return needed > usual ? needed : usual;
 }
 
-/* The size of the disk that a reader asks for. */
+/* The size and the number of inodes of the disk that a reader asks for. */
 struct shape {
 	uint64_t size, inodes;
 };
@@ -108,8 +109,8 @@ static uint64_t max_bytes(const struct import *import)
 	return import->size ? import->size : DEFAULT_MAX;
 }
 
-/* Returns how many bytes skopeo may store. This includes the layers of an archive, which skopeo
- * unpacks in addition to the stored layers. */
+/* Returns how many bytes skopeo may store. The bytes include the layers of an archive, because
+ * skopeo unpacks an archive and then stores its layers. */
 static uint64_t fetch_room(const struct import *import)
 {
 	uint64_t unpacked = rootfs_most_unpacked(max_bytes(import));
@@ -133,7 +134,7 @@ static int choose_shape(const struct import *import, const struct rootfs *fs, st
 		size = size > DEFAULT_MAX ? DEFAULT_MAX : size;
 	}
 	inodes = inodes_for(size, rootfs_count(fs));
-	/* The sum of the contents and of what the file system itself needs. */
+	/* The bytes of the contents and of the file system's own data. */
 	needed = rootfs_bytes(fs) + rootfs_bytes(fs) / 64 + inodes * INODE_BYTES +
 		 journal_for(size) * MIB + size / 256 + 4 * MIB;
 	if (needed > size) {
@@ -147,8 +148,8 @@ static int choose_shape(const struct import *import, const struct rootfs *fs, st
 	return 0;
 }
 
-/* Returns true if a later layer has the same bytes. Each step of a builder that changes nothing
- * makes such a layer. */
+/* Returns true if a later layer has the same bytes as layer i. Builders make such layers in steps
+ * that change nothing. */
 static bool comes_again(const struct oci_image *image, size_t i)
 {
 	for (size_t j = i + 1; j < image->layer_count; j++)
@@ -175,7 +176,7 @@ static int apply_layer(const struct oci_image *image, size_t i, struct rootfs *f
 			err, ERR_INVALID,
 			"its contents are not those that the image's configuration names, because their digest is sha256:%s, not sha256:%s: fetch the image again, or ask its maker",
 			diff_id, layer->diff_id);
-	/* A file that a later layer needs again is kept. */
+	/* Removes the layer's file, unless a later layer needs it. */
 	if (!comes_again(image, i) && unlink(name) < 0)
 		return error_errno(err, errno, "%s", name);
 	return 0;
@@ -183,7 +184,7 @@ static int apply_layer(const struct oci_image *image, size_t i, struct rootfs *f
 
 static int apply_layers(const struct oci_image *image, struct rootfs *fs, struct error *err)
 {
-	/* the file from which the agent in the guest reads the image's user */
+	/* path in the guest of the file from which the agent reads the image's user */
 	static const char user_file[] = "/etc/microagent/user";
 	const char *cwd = json_text(image->run, "cwd", NULL);
 	const char *user = json_text(image->run, "user", NULL);
@@ -196,7 +197,7 @@ static int apply_layers(const struct oci_image *image, struct rootfs *fs, struct
 			return error_prefix(err, "layer %zu of %zu", i + 1, image->layer_count);
 		done += image->layers[i].bytes;
 	}
-	/* The files of microagent are the uppermost layer. */
+	/* The files that this program adds form the uppermost layer. */
 	rootfs_next_layer(fs);
 	if (cwd && rootfs_make_dir(fs, cwd, err) < 0)
 		return -1;
@@ -209,7 +210,7 @@ static int apply_layers(const struct oci_image *image, struct rootfs *fs, struct
 
 /* --- the record ------------------------------------------------------------------------------ */
 
-/* Returns the members that only the record of an imported image has. */
+/* Returns the members of the record that only imported images have. */
 static json_t *new_extra(const struct import *import, const struct oci_image *image,
 			 struct error *err)
 {
@@ -337,8 +338,8 @@ static int fetch_and_unpack(const struct import *import, const struct oci_manife
 	return unpack_and_publish(import, &image, err) < 0 ? error_prefix(err, "%s", ref) : 0;
 }
 
-/* Prints that the image "is imported". `before` is the entry that had the name before. If it was
- * another image, the answer says that it was replaced. */
+/* Prints that the image "is imported". `before` is the entry that had this name before the import.
+ * If that entry was another image, the answer says that it was replaced. */
 static int answer_import(const struct artifact_options *opts, const struct import *import,
 			 const struct cache_image *before, struct error *err)
 {
@@ -358,8 +359,9 @@ static int answer_import(const struct artifact_options *opts, const struct impor
 	return image_answer(opts, import->name, buf_string(&done), err);
 }
 
-/* Links the image if the cache has it under another name. Returns 1 if it was linked, 0 if there is
- * no such entry, -1 with an error. `named` has the manifests by which the image can be known. */
+/* Links the image if the cache has it under another name. Returns 1 if it was linked, 0 if the
+ * cache has no such entry, -1 with err set. `named` contains the manifests that identify the
+ * image. */
 static int link_twin(const struct import *import, const struct oci_manifests *named,
 		     struct error *err)
 {
@@ -379,8 +381,8 @@ static int link_twin(const struct import *import, const struct oci_manifests *na
 	return 0;
 }
 
-/* Returns 1 if the entry of this name was made from one of the manifests, 0 if not, -1 with an
- * error. */
+/* Returns 1 if the entry with this name was made from one of the manifests in `named`, 0 if not, -1
+ * with err set. */
 static int is_imported(const struct import *import, const struct oci_manifests *named,
 		       struct error *err)
 {

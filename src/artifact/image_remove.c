@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command image-remove removes an image from the cache. Workspaces have copies of their own, so
- * no workspace needs the image. */
+/* The command image-remove removes an image from the cache. No workspace needs the image, since
+ * each workspace has its own copy. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "base/path.h"
 
-/* Returns true if `asked` means the entry with the name `name`. `asked` may be without the suffix
- * of the architecture. */
+/* Returns true if the text `asked` names the entry `name`. The text may lack the suffix for the
+ * architecture. */
 static bool is_called(const char *name, const char *asked, enum architecture architecture)
 {
 	autofree char *whole = cache_entry_name(asked, architecture, NULL);
@@ -20,8 +20,8 @@ static bool is_called(const char *name, const char *asked, enum architecture arc
 	return strcmp(name, asked) == 0 || (whole && strcmp(name, whole) == 0);
 }
 
-/* Returns the name of the entry that `asked` means. The caller frees the name. An entry with a
- * damaged record is found too, since removing it is the repair. */
+/* Returns the name of the entry that the text `asked` names. The caller frees the name. Also finds
+ * an entry with a damaged record, because removing such an entry repairs the cache. */
 static char *find_removable(const char *asked, enum architecture architecture, struct error *err)
 {
 	struct cache_image image = {0};

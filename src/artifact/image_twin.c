@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Links an image that the cache has under another name. The old and the new name are hard links to
- * the same file. */
+/* Gives a second name to an image that is in the cache. The image files of both names are hard
+ * links to the same file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #include "base/json.h"
 #include "base/path.h"
 
-/* Returns the name of an entry with this recipe and this architecture, or NULL if there is none.
- * The caller frees the name. The architecture is compared too, since older entries may have another
- * architecture recorded than the image's configuration names. */
+/* Returns the name of an entry with this recipe and this architecture, or NULL if the cache has no
+ * such entry. The caller frees the name. The architecture is compared too, because the record of an
+ * older entry may name an architecture other than the image's configuration. */
 static char *find_twin(const struct image_spec *spec, const char *recipe_sha256, struct error *err)
 {
 	struct cache_images list = {0};
@@ -60,8 +60,7 @@ int image_link_twin(const struct place *place, const struct image_spec *spec,
 	if (!record || link_file(place, twin, err) < 0 ||
 	    !(again = place_read_record(place, twin, err)))
 		return error_prefix(err, "image %s", twin ? twin : name);
-	/* Another process has replaced the entry, either just now or since the entry was found in
-	 * the list. */
+	/* Another process has replaced the entry since it was found in the list. */
 	if (strcmp(json_text(record, "recipeSha256", ""), recipe_sha256) != 0 ||
 	    strcmp(json_text(record, "architecture", "amd64"),
 		   architecture_name(spec->architecture)) != 0 ||

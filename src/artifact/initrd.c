@@ -15,8 +15,8 @@
 #include "base/fd.h"
 #include "store/cache.h"
 
-/* The directories on which init mounts file systems before the root file system is mounted. The
- * directories are sorted, and "init" comes between the two lists. */
+/* Directories of the initramfs. init mounts file systems on them before it mounts the root file
+ * system. The names are sorted; the name "init" comes between the two lists. */
 static const struct {
 	const char *name;
 	mode_t mode;
@@ -52,9 +52,9 @@ static int write_init(struct cpio *cpio, const char *init, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(before_init); i++)
 		if (cpio_dir(cpio, before_init[i].name, before_init[i].mode, err) < 0)
 			return -1;
-	/* The initramfs before this segment may have an init with a second name. Without the link,
-	 * init would be written into the file that both names share. The link removes the old name
-	 * first. */
+	/* The segment before this one may contain an init that has a second name. Then the kernel
+	 * would write the new init into the file that both names share. To prevent this, the link
+	 * is unpacked first: it replaces the old name. */
 	if (cpio_link(cpio, "init", "init", err) < 0)
 		return -1;
 	if (cpio_file(cpio, "init", 0755, fd, err) < 0)
@@ -95,8 +95,8 @@ int initrd_make(const struct place *place, const char *init, enum architecture a
 	return initrd_write(fd, init, architecture, modules, err);
 }
 
-/* Makes the initrd and publishes it under the digest of its init. If the init was replaced
- * meanwhile, its digest differs, and this is an error. */
+/* Makes the initrd and publishes it under the digest of its init. Fails if another process has
+ * replaced init meanwhile, so that its digest differs. */
 static int publish_initrd(const struct place *place, const char *init, const char *sha256,
 			  enum architecture architecture, struct error *err)
 {
@@ -112,7 +112,7 @@ static int publish_initrd(const struct place *place, const char *init, const cha
 	return place_publish(place, INITRD_FILE, sha256, ".initrd", err);
 }
 
-/* Puts the initrd into the cache. The cache has one initrd for each microagent-init. */
+/* Puts the initrd into the cache, which has one initrd for each microagent-init. */
 static int keep_initrd(const struct artifact_options *opts, const char *init,
 		       enum architecture architecture, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The file K.initrd of a kernel K: the kernel's modules, then microagent-init. */
+/* Makes the file <kernel>.initrd of a kernel: first the kernel's modules, then microagent-init. */
 #ifndef ARTIFACT_INITRD_H
 #define ARTIFACT_INITRD_H
 
@@ -8,14 +8,14 @@
 #include "base/error.h"
 
 /*
- * Writes an initrd at the position of `fd`: first the segment in the file `modules` (NULL: none),
- * then a segment with /init, and with the empty directories on which /init mounts file systems.
- * `init` is the path of the microagent-init that becomes /init: a static executable of that
- * architecture. Otherwise fails with ERR_INVALID.
+ * Writes an initrd at the position of `fd`. First it copies the segment in the file `modules`;
+ * NULL: no segment. Then it writes a segment with /init and the empty directories on which /init
+ * mounts file systems. `init` is the path of the microagent-init that becomes /init. ERR_INVALID:
+ * the file is not a static executable of that architecture.
  */
 int initrd_write(int fd, const char *init, enum architecture architecture, const char *modules,
 		 struct error *err);
-/* Makes INITRD_FILE in the scratch directory, and replaces an older one. */
+/* Makes the file INITRD_FILE in the scratch directory. An older file with this name is replaced. */
 #define INITRD_FILE "initrd"
 int initrd_make(const struct place *place, const char *init, enum architecture architecture,
 		const char *modules, struct error *err);

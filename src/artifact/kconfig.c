@@ -8,10 +8,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define NAMED 12 /* the most settings that a message names */
+#define NAMED 12 /* the largest number of settings that a message names */
 
-/* Settings that got another name in a later version of Linux. `now` is the new line, or NULL if
- * newer kernels always do what the setting demanded. */
+/* Settings with a different name in later versions of Linux. `now` is the line with the later name.
+ * It is NULL if later kernels have no such setting and always do what it demanded. */
 static const struct renamed {
 	const char *line;
 	int major, minor;
@@ -62,13 +62,13 @@ static bool is_since(const char *config, int major, int minor)
 	const char *at = strstr(config, "# Linux/");
 	int own_major, own_minor;
 
-	/* NOLINTNEXTLINE(cert-err34-c): few digits each */
+	/* NOLINTNEXTLINE(cert-err34-c): each number has few digits */
 	return at && sscanf(at, "# Linux/%*s %4d.%4d", &own_major, &own_minor) == 2 &&
 	       (own_major > major || (own_major == major && own_minor >= minor));
 }
 
-/* Returns the line as the source of this .config spells it, and sets *len to its length. Returns
- * NULL if this source needs no such line. */
+/* Returns the line with the setting's name in the kernel version of this .config, and sets *len to
+ * the line's length. Returns NULL if this version needs no such line. */
 static const char *present_line(const char *config, const char *line, size_t *len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(renamed); i++) {
@@ -83,8 +83,8 @@ static const char *present_line(const char *config, const char *line, size_t *le
 	return line;
 }
 
-/* Returns true if the .config has the setting in the line. A line without a setting, such as a
- * comment, always counts. */
+/* Returns true if the .config has the setting in the line. Also returns true for a line without a
+ * setting, such as a comment. */
 static bool kconfig_holds(const char *config, const char *asked, size_t len)
 {
 	const char *line = present_line(config, asked, &len);

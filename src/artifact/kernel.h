@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for the commands that install and build a kernel: both make an entry of the cache. */
+/* Functions for the commands kernel-install and kernel-build, which both make an entry of the
+ * cache. */
 #ifndef ARTIFACT_KERNEL_H
 #define ARTIFACT_KERNEL_H
 
@@ -9,7 +10,7 @@
 #include "artifact/place.h"
 #include "store/cache.h"
 
-/* The names of the files in the scratch directory that become the entry. */
+/* The names in the scratch directory of the files that become the entry. */
 #define KERNEL_FILE "kernel"
 #define MODULES_FILE "modules"
 #define VMLINUX_FILE "vmlinux"
@@ -19,7 +20,7 @@ struct kernel_entry {
 	const char *version;
 	enum kernel_kind kind;
 	bool modules; /* the scratch directory has MODULES_FILE */
-	/* digest of the configuration that was built; NULL: unknown */
+	/* digest of the configuration that the kernel was built with; NULL: unknown */
 	const char *config_sha256;
 	/* digest of the package with the kernel or with its source; NULL: none */
 	const char *package_sha256;
@@ -28,24 +29,25 @@ struct kernel_entry {
 	enum architecture architecture;
 };
 
-/* Finds an entry of the cache by its name, or by a kind of kernel: then the newest entry of that
- * kind for that architecture is found. Returns the name of the entry, which the caller frees.
- * Returns NULL if there is no such entry, or its kernel file is missing. */
+/* Finds a kernel in the cache. `name` is the name of an entry, or a kind of kernel. For a kind,
+ * finds the newest entry of that kind for that architecture. Returns the name of the entry, which
+ * the caller frees. Returns NULL if the cache has no such entry, or if the entry's kernel file is
+ * missing. */
 char *kernel_installed(const char *name, enum architecture architecture);
-/* Returns true if the entry with exactly that name was made from the package with that digest. A
- * name does not prove this, because another package can have the same name and version. An entry
- * without a recorded digest does not match. */
+/* Returns true if the entry `name` was made from the package with the digest package_sha256.
+ * Comparing names is not enough, because another package can have the same name and version.
+ * Returns false if no digest is recorded. */
 bool kernel_is_of(const char *name, enum architecture architecture, const char *package_sha256);
-/* Makes the initrd and publishes the entry. */
+/* Makes the initrd, and publishes the entry in the cache. */
 int kernel_publish(const struct place *place, const struct kernel_entry *entry, const char *init,
 		   struct error *err);
-/* Rewrites every initrd of that architecture in the cache whose microagent-init differs from
- * `init`, and unpacks each kernel that is not unpacked yet. Sets *count to the number of initrds
- * unless `count` is NULL. */
+/* Rewrites every initrd of that architecture in the cache that contains another microagent-init
+ * than `init`. Also unpacks each kernel that is not unpacked yet. Sets *count to the number of
+ * rewritten initrds; `count` may be NULL. */
 int kernel_refresh_all(const char *init, enum architecture architecture, size_t *count,
 		       struct error *err);
-/* Prints the record of the kernel `name`, with its path, as the answer of a command. `what` says
- * what happened: "installed". */
+/* Prints the record and the path of the kernel `name` as the answer of a command. `what` is a
+ * participle for the answer, such as "installed". */
 int kernel_answer(const struct artifact_options *opts, const char *name, const char *what,
 		  struct error *err);
 

@@ -2,17 +2,17 @@
 /*
  * Builds the tuned kernel from Debian's kernel source. The configuration is
  * images/kernel/tuned.config, or tuned-arm64.config, for which a cross compiler can be used. The
- * source is unpacked in <cache>/build/linux-<version>-<digest>, and stays there until the kernel is
- * installed, so that an interrupted build can go on later. The digest is that of the package, since
- * another package may have the same version. User, host and time in the kernel's banner are fixed,
- * so that two builds with the same compiler give the same bytes.
+ * source is unpacked in <cache>/build/linux-<version>-<digest>. It stays there until the kernel is
+ * installed, so that an interrupted build can be continued. The digest is that of the package,
+ * since another package may have the same version. User, host and time in the kernel's banner are
+ * fixed, so that two builds with the same compiler give the same bytes.
  *
  * The build runs programs from the source, which may be hostile. So tar, make and strip run in a
- * cell. The directory of a source has two subdirectories: `tree` has the source, and `tmp` has
+ * cell. The directory of a source has the subdirectory `tree` for the source, and `tmp` for
  * temporary files. The cell shows only these two. It does not show their parent directory, which
- * has the stamp that the source is complete. Files that the programs leave in the tree are opened
- * like files of a stranger. The programs get paths that begin in the parent directory, so that the
- * paths are the same with and without the cell.
+ * contains the stamp that the source is complete. This program trusts no file in the tree, and
+ * opens it as it opens a stranger's files. The tools get paths that begin in the parent directory,
+ * so that the paths are the same with and without the cell.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,8 +36,8 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 
-/* The package that depends on the package with the source of this Debian's own kernel. The name of
- * the source package begins with the same word. */
+/* The name of a package that depends on the package with the source of this Debian's own kernel.
+ * The name of the source package begins with SOURCE_PREFIX. */
 #define SOURCE_PACKAGE "linux-source"
 #define SOURCE_PREFIX SOURCE_PACKAGE "-"
 #define BUILD_BYTES (4ull << 30)
@@ -47,11 +47,11 @@ static const struct apt system_apt = {.architecture = ARCHITECTURE_COUNT};
 #define TREE "tree"
 #define TEMPORARY "tmp"
 #define STRIPPED "stripped"
-/* The value is the name of a file beside the source tree. The file shows that the source was
- * unpacked. No program of the source can write to this place. */
+/* The name of an empty file beside the source tree, which exists if the source was unpacked
+ * completely. No program from the source can write to its directory. */
 #define STAMP "unpacked"
-/* How many lines make prints for this configuration. Only the percentage in the progress line
- * depends on this number. */
+/* The number of lines that make prints for this configuration. Only the percentage in the progress
+ * line depends on this number. */
 #define BUILD_LINES 2100
 
 /* How the kernel of an architecture is built. */
@@ -61,9 +61,9 @@ static const struct flavour {
 			     * architecture */
 	const char *target, *image;
 	const char *config;
-	/* true: the ELF file is booted, without its symbols. The ELF file is entered through its
-	 * PVH note, and need not be unpacked at each boot. false: the kernel is booted as make
-	 * builds it. */
+	/* true: machines boot the ELF file, without its symbols. Its code is entered through its
+	 * PVH note, and need not be unpacked at each boot. false: machines boot the file that make
+	 * builds from it. */
 	bool stripped;
 	const char *const *tools;
 } flavours[ARCHITECTURE_COUNT] = {
@@ -84,10 +84,10 @@ struct build {
 	enum architecture architecture;
 	struct place *place;
 	struct deb *source;
-	char *name;   /* the source's name, linux-<version>-<digest> */
-	char *path;   /* the source's directory, <cache>/build/<name> */
-	int builds;   /* the open directory <cache>/build */
-	int own, dir; /* the open directories <path> and <path>/tree */
+	char *name;   /* name of the source, linux-<version>-<digest> */
+	char *path;   /* path of the source's directory, <cache>/build/<name> */
+	int builds;   /* descriptor of the directory <cache>/build */
+	int own, dir; /* descriptors of the directories <path> and <path>/tree */
 	struct tool_cell cell;
 	size_t lines;
 };
@@ -102,8 +102,8 @@ static void free_build(struct build *b)
 }
 #define auto_build __attribute__((cleanup(free_build)))
 
-/* Removes the variables of make and of Kconfig from the environment. If this program is run by a
- * `make`, that make has set some of them. */
+/* Removes the variables of make and of Kconfig from the environment. A `make` that runs this
+ * program has set some of these variables. */
 static void clean_environment(void)
 {
 	static const char *const names[] = {"MAKEFLAGS",      "MFLAGS",	      "MAKELEVEL",
@@ -126,7 +126,8 @@ static int open_build_dirs(struct build *b, struct error *err)
 	return temporary < 0 ? -1 : 0;
 }
 
-/* Unpacks the source. `path` is the path of its archive below root. */
+/* Unpacks the source. `path` is the path of the source's archive, relative to the directory
+ * root. */
 static int unpack_tree(const struct build *b, int root, const char *path, struct error *err)
 {
 	const char *argv[] = {"tar", "-xJf", "-", "-C", TREE, "--no-same-owner", NULL};
@@ -173,15 +174,16 @@ static int unpack_package(struct build *b, struct error *err)
 	return unpack_tree(b, root, buf_string(&archive), err);
 }
 
-/* Appends the path of a file of the source, relative to the tree. */
+/* Appends the path of a file in the source to `out`. The argument `file` is relative to the
+ * tree. */
 static int put_source_path(const struct build *b, const char *file, struct buf *out,
 			   struct error *err)
 {
 	return buf_printf(out, err, "%s/%s", b->source->package, file);
 }
 
-/* Writes the date of the source to `out`. In the kernel's banner this date replaces the date of the
- * build. */
+/* Writes the date of the source to `out`. This date is put into the kernel's banner instead of the
+ * date of the build. */
 static int banner_date(const struct build *b, char out[64], struct error *err)
 {
 	autobuf struct buf path = BUF_INIT(0);
@@ -222,8 +224,8 @@ static int run_make(struct build *b, const char *const *args, struct error *err)
 			     "KBUILD_BUILD_VERSION=1",
 			     date,
 			     NULL};
-	/* If this program is killed, the child processes of make go on for a while. The child
-	 * processes inherit the lock, so the lock stays taken until they have ended. */
+	/* The child processes of make run on for a while if this program is killed. They inherit
+	 * the lock, so nobody else gets it before they have ended. */
 	const struct tool make = {.argv = argv,
 				  .env = env,
 				  .idle = true,
@@ -366,7 +368,7 @@ static int build(struct place *place, struct deb *source, bool unconfined,
 }
 
 /* Returns the name of a tuned kernel in the cache that was built with exactly this configuration.
- * The caller frees the name. Returns NULL if there is none. */
+ * The caller frees the name. Returns NULL if the cache has no such kernel. */
 static char *built(const char *name, enum architecture architecture, const char *config_sha)
 {
 	struct cache_kernel kernel = {0};
@@ -401,8 +403,8 @@ static int find_source(const struct artifact_options *opts, struct deb *source, 
 	return 0;
 }
 
-/* Builds the kernel. The lock is taken first, so that the second of two builders finds the kernel
- * of the first one. */
+/* Builds the kernel under a lock. If two processes build the same kernel, the second one waits for
+ * the lock, and then finds the kernel of the first one. */
 static int build_locked(const struct artifact_options *opts, enum architecture architecture,
 			const char *config_sha, const char *init, struct error *err)
 {

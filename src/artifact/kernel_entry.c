@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the entries of kernels in the cache. The initrd of an entry contains microagent-init, which
- * changes with every build of this project. The kernel itself does not change. So the modules are
- * kept as a segment of their own. If the record names an older init, the initrd is put together
- * again from the modules and the present init.
+ * changes with every build of this project, while the kernel and its modules stay the same. So the
+ * modules are kept in a separate segment. If the record names another init than the current one, a
+ * new initrd is made from the modules and the current init.
  */
 #include "artifact/kernel.h"
 
@@ -72,9 +72,9 @@ static json_t *new_kernel_record(const struct place *place, const struct kernel_
 
 #define UNPACKED "unpacked"
 
-/* Unpacks a kernel in a directory of its own. Hostile bytes may take over the process that unpacks.
- * This process can then change all files in its directory, so the kernel and the initrd are not in
- * this directory. */
+/* Unpacks a kernel in a separate directory. A hostile kernel may take over the process that unpacks
+ * it. This process can then change all files in its directory, so the kernel and the initrd are in
+ * another directory. */
 static int unpack(const struct place *place, const char *kernel, struct error *err)
 {
 	autoclose int dir = place_subdir(place, UNPACKED, err);
@@ -90,8 +90,8 @@ static int unpack(const struct place *place, const char *kernel, struct error *e
 	return 0;
 }
 
-/* Makes the unpacked kernel, which some VMMs need. Returns 0 also if the kernel cannot be unpacked,
- * since other VMMs can still use the kernel. */
+/* Makes the unpacked kernel, which some VMMs need. A kernel that cannot be unpacked is not an
+ * error, since other VMMs can still boot it: the function then returns 0. */
 static int make_vmlinux(const struct place *place, const char *kernel, json_t *record,
 			struct error *err)
 {
@@ -111,8 +111,8 @@ static int make_vmlinux(const struct place *place, const char *kernel, json_t *r
 		       : 1;
 }
 
-/* Removes a file of the old entry that the new entry may not have. `end` is the end of the file's
- * name. */
+/* Removes a file of the old entry that the new entry may not have. `end` is the suffix of the
+ * file's name. */
 static int remove_part(const struct place *place, const char *name, const char *end,
 		       struct error *err)
 {
@@ -212,14 +212,14 @@ static int refresh(const struct place *place, const struct cache_kernel *kernel,
 	return place_record(place, kernel->name, record, err);
 }
 
-/* A microagent-init, which is for the kernels of one architecture. */
+/* A microagent-init, and the architecture that it is for. */
 struct own_init {
 	const char *path;
 	enum architecture architecture;
 	char sha256[DIGEST_TEXT];
 };
 
-/* Returns true if the kernel has an initrd with the recorded digest. */
+/* Returns true if the kernel has an initrd whose digest is the recorded one. */
 static bool has_recorded_initrd(const struct cache_kernel *kernel)
 {
 	char digest[DIGEST_TEXT];
@@ -235,8 +235,8 @@ static bool is_fresh(const struct cache_kernel *kernel, const struct own_init *i
 		!lacks_vmlinux(kernel));
 }
 
-/* Refreshes the stale initrds. The list is read again under the lock, since another run may have
- * refreshed initrds while this run waited for the lock. */
+/* Refreshes the initrds that contain an older microagent-init. The list is read anew under the
+ * lock, since another run may have refreshed initrds while this run waited for the lock. */
 static int refresh_stale(const struct own_init *init, size_t *count, struct error *err)
 {
 	auto_place struct place place = {0};
@@ -278,8 +278,8 @@ int kernel_refresh_all(const char *init, enum architecture architecture, size_t 
 	return 0;
 }
 
-/* Returns the architecture of an init. If the file is no program, returns the host's architecture:
- * the later check of the init then says what is wrong. */
+/* Returns the architecture of a microagent-init. If the file is not a program, returns the host's
+ * architecture; a later check of the file then reports the error. */
 static enum architecture architecture_of_init(const char *path)
 {
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -293,8 +293,8 @@ static enum architecture architecture_of_init(const char *path)
 /* The results of `kernel refresh`. */
 struct refreshed {
 	size_t count;	  /* the number of initrds that were refreshed */
-	struct buf left;  /* the kernels whose microagent-init is missing: "a, b" */
-	struct error why; /* why the first microagent-init is missing */
+	struct buf left;  /* the names of the kernels whose microagent-init is missing: "a, b" */
+	struct error why; /* the error about the first missing microagent-init */
 };
 
 static int refresh_kernels_of(const struct artifact_options *opts, const struct cache_kernels *list,
@@ -323,8 +323,8 @@ static int refresh_kernels_of(const struct artifact_options *opts, const struct 
 	return 0;
 }
 
-/* Refreshes the kernels of the list. The host's own architecture comes first, since most machines
- * boot its kernels. */
+/* Refreshes the kernels in the list. Begins with the kernels of the host's own architecture, since
+ * most machines boot these. */
 static int refresh_kernels(const struct artifact_options *opts, const struct cache_kernels *list,
 			   struct refreshed *done, struct error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts an existing kernel into the cache: Debian's cloud kernel, which is downloaded but not
- * installed on the host, or a file of the user. If the cache already has a Debian kernel, the
- * package is looked up only if the user asks for a newer one. So another call costs nothing and
- * needs no network.
+ * Puts an existing kernel into the cache. The kernel is Debian's cloud kernel, which is downloaded
+ * but not installed on the host, or a file of the user. If the cache already has a kernel of
+ * Debian, the package is looked up only if the user asks for a newer one. So a repeated call costs
+ * nothing and needs no network.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,9 +28,9 @@ static const char *const cloud_packages[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_ARM64] = "linux-image-cloud-arm64",
 };
 
-/* Checks that a file is a kernel for the architecture, or for any if it is ARCHITECTURE_COUNT. Sets
- * *out to the kernel's own architecture. A kernel that does not name its architecture counts as one
- * for this host. */
+/* Checks that a file is a kernel for the architecture; ARCHITECTURE_COUNT: for any architecture.
+ * Sets *out to the kernel's own architecture. A kernel that does not name an architecture counts as
+ * a kernel for this host. */
 static int check_kernel(int fd, const char *path, enum architecture architecture,
 			enum architecture *out, struct error *err)
 {
@@ -58,8 +58,8 @@ static int check_kernel(int fd, const char *path, enum architecture architecture
 	return 0;
 }
 
-/* Returns the version of the kernel in an unpacked package, by its file name
- * boot/vmlinuz-<version>. The caller frees it. */
+/* Returns the version of the kernel in an unpacked package: the end of the file name
+ * boot/vmlinuz-<version>. The caller frees the version. */
 static char *unpacked_release(int root, struct error *err)
 {
 	struct error why = {0};
@@ -162,7 +162,7 @@ static int install_package(const struct artifact_options *opts, const struct pla
 	return take_package(opts, place, deb, name, init, err);
 }
 
-/* Installs a package, and prints the entry that the cache has afterwards. */
+/* Installs a package, and prints the entry that the cache then has. */
 static int install_deb(const struct artifact_options *opts, const struct place *place,
 		       const struct apt *apt, struct deb *deb, struct error *err)
 {
@@ -232,8 +232,8 @@ static bool has_ending(const char *text, const char *end)
 	return a >= b && strcmp(text + a - b, end) == 0;
 }
 
-/* Installs a kernel of the user. There are no modules, so everything that the kernel needs to find
- * its disk must be built in. */
+/* Installs a kernel file of the user. Such a kernel has no modules, so it must have all drivers
+ * built in that it needs to find its disk. */
 static int install_file(const struct artifact_options *opts, enum architecture asked,
 			struct error *err)
 {
@@ -261,8 +261,8 @@ static int install_file(const struct artifact_options *opts, enum architecture a
 	return kernel_answer(opts, name, "is installed", err);
 }
 
-/* Says what would be downloaded. Only this system's apt is used: for another architecture, lists
- * would have to be downloaded first. */
+/* Prints what would be downloaded. Only this system's apt is asked, because lists for another
+ * architecture would have to be downloaded first. */
 static int plan_debian(const struct artifact_options *opts, struct error *err)
 {
 	const struct apt apt = {.architecture = architecture_of_host()};

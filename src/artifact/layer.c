@@ -19,19 +19,22 @@
  * ".wh..wh..opq" hides all files that the lower layers have in the same directory. */
 #define HIDE ".wh."
 #define HIDE_ALL ".wh..wh..opq"
-#define BLOCK UINT64_C(4096) /* the least space that a file takes on a disk */
-#define XATTR_BYTES 4096     /* most bytes of a file's attributes, which ext4 keeps in one block */
+#define BLOCK UINT64_C(4096) /* the least space in bytes that a file uses on a disk */
+/* the largest size in bytes of a file's attributes, which ext4 keeps in one block */
+#define XATTR_BYTES 4096
 #define XATTR_NAME_BYTES 255
-#define TIME_MAX ((INT64_C(1) << 34) - (INT64_C(1) << 31) - 1) /* the latest time in ext4 */
+/* the latest time that ext4 can store, in seconds since 1970 */
+#define TIME_MAX ((INT64_C(1) << 34) - (INT64_C(1) << 31) - 1)
 #define NSEC_MAX 999999999
 
 /* The state while an archive is being unpacked. */
 struct taking {
 	struct rootfs *fs;
 	struct tar_reading *from;
-	struct tar_files *alone; /* the bounds for an archive that stands alone; NULL: the
-				  * archive is a layer */
-	uint64_t done, total;	 /* the bytes for the progress line; a total of 0 is not known */
+	struct tar_files *alone; /* the bounds on an archive that stands alone; NULL: the archive is
+				  * a layer */
+	uint64_t done, total;	 /* numbers of bytes for the progress line; total is 0 if it is not
+				  * known */
 };
 
 static int take_entry_data(const struct taking *t, struct archive_entry *entry,
@@ -47,8 +50,8 @@ static int take_entry_data(const struct taking *t, struct archive_entry *entry,
 	return fd < 0 ? -1 : tar_copy_data(t->from, fd, size, err);
 }
 
-/* Returns true if ext4 knows the name space of the attribute. The rest of the name may be any
- * bytes. */
+/* Returns true if ext4 knows the name space of the attribute. Behind the name space, the name may
+ * have any bytes. */
 static bool is_kept_xattr(const char *name)
 {
 	static const char *const spaces[] = {"user.", "trusted.", "security."};
@@ -152,7 +155,7 @@ static int hide(struct rootfs *fs, const char *name, const char *base, struct er
 		return path ? rootfs_hide_below(fs, path, err) : error_errno(err, ENOMEM, "image");
 	}
 	if (strncmp(hidden, HIDE, strlen(HIDE)) == 0)
-		return 0; /* the file is only for the tool that made the layer */
+		return 0; /* the file is only meant for the tool that made the layer */
 	if (!*hidden || strcmp(hidden, ".") == 0 || strcmp(hidden, "..") == 0)
 		return error_set(
 			err, ERR_INVALID,
@@ -189,8 +192,8 @@ static int take_of_layer(const struct taking *t, struct archive_entry *entry, co
 		return rootfs_link(t->fs, name, first, err);
 	if (is_file_type(type) || type == AE_IFIFO)
 		return take_file(t, entry, name, err);
-	/* A device is left out, but hides a file of the same name. A device counts as one block,
-	 * since reading its entry takes as long as reading a file. */
+	/* A device is left out, but it hides a file with the same name in a lower layer. A device
+	 * counts as one block, since reading its entry needs as much time as reading a file. */
 	return tar_count(t->from->bound, BLOCK, err) < 0 ? -1 : rootfs_hide(t->fs, name, err);
 }
 
@@ -233,7 +236,8 @@ static int take_all(const struct taking *t, struct error *err)
 	return got == ARCHIVE_EOF ? 0 : tar_failed(t->from, err);
 }
 
-/* The locale while an archive is read: libarchive converts names to the encoding of the locale. */
+/* The locale for reading archives, whose encoding is UTF-8. libarchive converts names to the
+ * encoding of the current locale. */
 static locale_t utf8;
 
 int layer_prepare(struct error *err)

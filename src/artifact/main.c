@@ -12,7 +12,8 @@
 #include "base/json.h"
 #include "base/print_safe.h"
 
-/* The exit codes are those of the program microagent, which replaces itself by this program. */
+/* The exit codes are those of the program microagent, because `microagent` replaces itself by this
+ * program for some commands. */
 enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_RETRY = 75 };
 
 #define AT(field) offsetof(struct artifact_options, field)
@@ -82,8 +83,8 @@ static int parse(const struct artifact_command *command, int argc, char **argv,
 	return 0;
 }
 
-/* Returns the hint for an error with this reason, or NULL. A hint names an option, so the command
- * must have this option. */
+/* Returns the hint for an error with this reason, or NULL if there is no hint. A hint names an
+ * option, so it is returned only if the command has this option. */
 static const char *find_hint(const struct artifact_command *command, enum error_reason reason)
 {
 	static const struct {
@@ -117,8 +118,8 @@ static void print_error(const struct artifact_command *command, const struct art
 		fflush(stdout);
 	} else {
 		fputs("microagent: ", stderr);
-		/* The message may contain a name from an archive with bytes that move the cursor.
-		 */
+		/* The message may contain a name from an archive, with bytes that would move the
+		 * cursor. */
 		print_safe(stderr, why->msg);
 		putc('\n', stderr);
 		if (hint)

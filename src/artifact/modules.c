@@ -20,7 +20,8 @@
 
 const char *const *guest_modules(enum architecture architecture)
 {
-	/* button, and virtio_input with evdev, are for the power button. */
+	/* The module "button" receives the press of the power button on amd64. On arm64,
+	 * "virtio_input" and "evdev" do. */
 	static const char *const amd64[] = {"virtio_mmio", EVERY_GUEST_S, "button", NULL};
 	static const char *const arm64[] = {EVERY_GUEST_S, "virtio_input", "evdev", NULL};
 	static const char *const *const lists[ARCHITECTURE_COUNT] = {
@@ -39,8 +40,9 @@ void module_list_free(struct module_list *list)
 	memset(list, 0, sizeof(*list));
 }
 
-/* Writes the name of a module to name, for example "virtio_rng" for the path
- * "kernel/drivers/char/hw_random/virtio-rng.ko". Returns false if the path is no module. */
+/* Writes the name of a module to name: "virtio_rng" for the path
+ * "kernel/drivers/char/hw_random/virtio-rng.ko". Returns false if the path is not the path of a
+ * module. */
 static bool module_name(const char *path, size_t len, char name[NAME_BYTES])
 {
 	const char *slash = memrchr(path, '/', len);
@@ -56,8 +58,8 @@ static bool module_name(const char *path, size_t len, char name[NAME_BYTES])
 	return true;
 }
 
-/* Returns the line of text about the module `name`, or NULL. The module's path is at the beginning
- * of the line and ends before the character `end` (':' or '\n'). */
+/* Returns the line of the text about the module `name`, or NULL if there is none. A line begins
+ * with the module's path, and `end` is the character behind the path (':' or '\n'). */
 static const char *find_line(const char *text, const char *name, char end)
 {
 	while (*text) {
@@ -92,8 +94,8 @@ static int add_path(struct module_list *list, const char *path, size_t len, stru
 }
 
 /*
- * Adds a module and its dependencies, by its line "path: dep1 dep2 dep3" of modules.dep. depmod
- * lists all dependencies, also the indirect ones. A dependency must be loaded before the ones to
+ * Adds a module and its dependencies from a line of modules.dep: "path: dep1 dep2 dep3". depmod
+ * lists all dependencies, also the indirect ones. A dependency must be loaded before the modules to
  * its left, so the line is read from its end, as modprobe does.
  */
 static int add_module_line(struct module_list *list, const char *line, struct error *err)
@@ -141,8 +143,8 @@ static int compare_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds the parent directories of the path `name`, except those that the path `before` has too. The
- * paths are sorted, so each directory is added once, and before its contents. */
+/* Adds the parent directories of the path `name`, except those that are also parents of the path
+ * `before`. Since the paths are sorted, each directory is added once, and before its contents. */
 static int add_dirs(struct cpio *cpio, const char *name, const char *before, struct error *err)
 {
 	autofree char *dir = strdup(name);
@@ -161,8 +163,8 @@ static int add_dirs(struct cpio *cpio, const char *name, const char *before, str
 	return 0;
 }
 
-/* Adds the modules, which are below lib/modules of root, to the directory /modules of the
- * initramfs. The memory of the initramfs is freed after the modules are loaded. */
+/* Copies the modules from lib/modules below root to the directory /modules of the initramfs. The
+ * guest frees the memory of the initramfs after it has loaded the modules. */
 static int add_modules(struct cpio *cpio, int root, const char *version,
 		       const struct module_list *list, struct error *err)
 {

@@ -18,7 +18,7 @@
 /* --- the images of a layout or an archive ---------------------------------------------------- */
 
 struct listed {
-	struct buf text; /* the tags, like "one, two" */
+	struct buf text; /* the tags that were found, like "one, two" */
 	const char *asked;
 	size_t images, tags;
 	char first[256];
@@ -35,7 +35,7 @@ static int add_tag(struct listed *l, const char *tag, struct error *err)
 	return buf_printf(&l->text, err, "%s%.100s", l->tags > 1 ? ", " : "", tag);
 }
 
-/* Lists the images of an OCI layout. `index` is its index.json. */
+/* Lists the images in an OCI layout. `index` is the contents of the layout's index.json. */
 static int list_oci(struct listed *l, const json_t *index, struct error *err)
 {
 	const json_t *images = json_object_get(index, "manifests"), *image;
@@ -52,7 +52,8 @@ static int list_oci(struct listed *l, const json_t *index, struct error *err)
 	return 0;
 }
 
-/* Lists the images in an archive of `docker save`. `images` is its manifest.json. */
+/* Lists the images in an archive of `docker save`. `images` is the contents of the archive's
+ * manifest.json. */
 static int list_docker(struct listed *l, const json_t *images, struct error *err)
 {
 	const json_t *image, *tag;
@@ -93,12 +94,12 @@ static int list_images(const struct oci_source *source, struct listed *l, struct
 	return docker ? list_docker(l, index, err) : list_oci(l, index, err);
 }
 
-/* Returns true, with `err` set, if skopeo failed because the source has several images, or lacks
- * the named one. */
+/* Finds out whether skopeo failed because the source has several images, or does not have the image
+ * that the user named. If so, returns true with err set. */
 static bool complain_of_choice(const struct oci_source *source, struct error *err)
 {
 	const char *at = strstr(source->ref, source->path);
-	/* the text after the path, or "" */
+	/* the part of the reference behind the path, or "" */
 	const char *tag = at ? at + strlen(source->path) : "";
 	struct listed l = {.text = BUF_INIT(0), .asked = *tag == ':' ? tag + 1 : tag};
 	struct error unread;
@@ -131,9 +132,9 @@ struct platforms {
 	bool more;
 };
 
-/* Adds a platform, like "linux/arm64/v8". Skips an entry that is no platform, like the
- * "unknown/unknown" of an attestation. An index can name one platform several times, for example
- * for each version of Windows; such a platform is added only once. */
+/* Adds a platform, like "linux/arm64/v8". Skips an entry that is not a platform, like the
+ * "unknown/unknown" of an attestation. Adds each platform once, although an index can name it
+ * several times, for example for each version of Windows. */
 static void add_platform(struct platforms *p, const json_t *platform)
 {
 	const char *os = json_text(platform, "os", "");
@@ -154,7 +155,7 @@ static void add_platform(struct platforms *p, const json_t *platform)
 		p->more = true;
 }
 
-/* Searches for a message of containers/image (ChooseInstance() in
+/* Searches the error for this message of the library containers/image (ChooseInstance() in
  * internal/manifest/docker_schema2_list.go and oci_index.go). */
 bool oci_lacks_platform(const struct error *why)
 {
@@ -187,8 +188,8 @@ bool oci_complain_of_platform(const struct oci_source *source, const struct buf 
 
 /* --- its words ------------------------------------------------------------------------------- */
 
-/* Returns the last MSG in lines `time="..." level=fatal msg="MSG"`, without its quotes. The caller
- * frees it. Returns NULL if there is none. */
+/* Returns MSG from the last line of the form `time="..." level=fatal msg="MSG"`. The caller frees
+ * it. Returns NULL if there is no such line. */
 static char *fatal_message(const char *text)
 {
 	static const char mark[] = "level=fatal msg=";
@@ -209,15 +210,16 @@ static char *fatal_message(const char *text)
 		bool escaped = quoted && at[0] == '\\' && at[1];
 
 		at += escaped;
-		/* An escaped letter, such as \n, stands for a control byte, and becomes a blank. */
+		/* An escaped letter, such as \n, means a control byte, and is replaced by a
+		 * blank. */
 		*to++ = escaped && isalpha((unsigned char)*at) ? ' ' : *at;
 	}
 	*to = '\0';
 	return out;
 }
 
-/* Appends the message to `out`, with the user's own name for the image. skopeo was called with
- * another name, which the user does not know. */
+/* Appends the message to `out`, and puts the user's name for the image in it. The name that skopeo
+ * was called with is not known to the user. */
 static int put_ref(const struct oci_source *source, const char *message, struct buf *out,
 		   struct error *err)
 {
@@ -233,8 +235,8 @@ static int put_ref(const struct oci_source *source, const char *message, struct 
 	return buf_printf(out, err, "%s", message);
 }
 
-/* Returns the message without `Error parsing image name "REF": ` at its beginning. The text in
- * front of the message already names REF. */
+/* Returns the message without `Error parsing image name "REF": ` at its beginning, because the
+ * caller's message already names REF. */
 static const char *without_name(const struct oci_source *source, const char *message)
 {
 	static const char before[] = "Error parsing image name \"";

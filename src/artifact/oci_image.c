@@ -16,8 +16,8 @@
 
 #define DOCUMENT_BYTES (4u << 20)
 #define LAYERS_MAX 1024
-/* The limits on the user and the working directory in a config (contract/config_workload.c). No
- * workspace could be made from an image that exceeds these limits. */
+/* The largest lengths in bytes of the user and of the working directory in a config
+ * (contract/config_workload.c). No workspace could be made from an image that exceeds them. */
 #define USER_BYTES 255
 #define CWD_BYTES 4095
 
@@ -42,9 +42,9 @@ static int parse_digest(const char *text, const char *what, char out[DIGEST_TEXT
 
 /* The media types of manifests, configurations and layers of files:
  * https://github.com/opencontainers/image-spec/blob/main/media-types.md and
- * https://distribution.github.io/distribution/spec/manifest-v2-2/. The media type of a layer does
- * not decide whether it is unpacked: in Docker's archives, layers are not compressed as their media
- * types say. The bytes of a layer show whether it is compressed. */
+ * https://distribution.github.io/distribution/spec/manifest-v2-2/. Whether a layer is unpacked
+ * depends on its bytes, not on its media type. The reason is that layers in Docker's archives are
+ * often not compressed, although their media types say so. */
 static const char *const manifest_types[] = {
 	"application/vnd.oci.image.manifest.v1+json",
 	"application/vnd.docker.distribution.manifest.v2+json",
@@ -102,8 +102,8 @@ static int take_descriptor(const json_t *object, const char *what, const char *c
 	return parse_digest(digest, named, sha256, err);
 }
 
-/* Checks that a stored file has the size in its descriptor. skopeo compares the digests, but of the
- * sizes only that of the configuration. */
+/* Checks that the size of a stored file is the size in its descriptor. skopeo compares all digests,
+ * but only the size of the configuration. */
 static int check_stored_size(const json_t *descriptor, const char *what, uint64_t actual,
 			     struct error *err)
 {
@@ -119,8 +119,8 @@ static int check_stored_size(const json_t *descriptor, const char *what, uint64_
 				   what, actual, said);
 }
 
-/* Reads a JSON document and its digest. *bytes gets the length of the document; `bytes` may be
- * NULL. */
+/* Reads a JSON document and computes its digest. Sets *bytes to the length of the document in
+ * bytes; `bytes` may be NULL. */
 static json_t *read_oci_document(int dir, const char *name, char sha256[DIGEST_TEXT],
 				 uint64_t *bytes, struct error *err)
 {
@@ -142,8 +142,8 @@ static json_t *read_oci_document(int dir, const char *name, char sha256[DIGEST_T
 	return document ? json_incref(document) : NULL;
 }
 
-/* Returns a member of the object, or NULL if it is missing or null. A program in Go may write null
- * for a missing member. */
+/* Returns a member of the object. Returns NULL if the member is missing, or if its value is null,
+ * since programs in Go write null for a missing member. */
 static json_t *member(const json_t *object, const char *key)
 {
 	json_t *value = json_object_get(object, key);
@@ -173,8 +173,8 @@ static int take_words(const json_t *config, const char *key, json_t *run, const 
 	return json_put(run, as, json_incref(words), err);
 }
 
-/* Converts the environment from ["A=b"] to {"A":"b"}. If a name is repeated, the last entry counts.
- */
+/* Converts the environment from ["A=b"] to {"A":"b"}. If a name is repeated, its last entry
+ * counts. */
 static int take_env(const json_t *config, json_t *run, struct error *err)
 {
 	json_auto_t *env = json_object();
@@ -241,7 +241,7 @@ static int check_platform(const json_t *document, enum architecture wanted, stru
 	const char *here = architecture_name(wanted);
 	const char *architecture = NULL, *os = "linux";
 
-	/* A configuration must have this member:
+	/* The member "architecture" is required in a configuration:
 	 * https://github.com/opencontainers/image-spec/blob/main/config.md */
 	if (json_get_string(document, "", "architecture", JSON_REQUIRED, &architecture, err) < 0 ||
 	    json_get_string(document, "", "os", JSON_OPTIONAL, &os, err) < 0)
@@ -287,8 +287,8 @@ static int take_layers(int dir, const json_t *layers, struct oci_image *image, s
 	return 0;
 }
 
-/* Takes the digests of the layers' unpacked contents from the configuration. These digests identify
- * the layers, so two images with the same configuration are the same:
+/* Copies the digests of the layers' unpacked contents from the configuration. These digests
+ * identify the layers, so two images with the same configuration are the same:
  * https://github.com/opencontainers/image-spec/blob/main/config.md */
 static int take_diff_ids(const json_t *config, struct oci_image *image, struct error *err)
 {
@@ -328,8 +328,8 @@ static int take_manifest(int dir, const json_t *manifest, struct oci_image *imag
 	if (json_get_object(manifest, "", "config", JSON_REQUIRED, config_descriptor, err) < 0 ||
 	    json_get_array(manifest, "", "layers", JSON_REQUIRED, &layers, err) < 0)
 		return -1;
-	/* Other programs could read such a document as an index, which would have another meaning
-	 * (CVE-2021-41190). */
+	/* Other programs could read a manifest with this member as an index, which has another
+	 * meaning (CVE-2021-41190). */
 	if (json_object_get(manifest, "manifests"))
 		return error_set(
 			err, ERR_INVALID,

@@ -12,24 +12,26 @@
 
 struct oci_layer {
 	char sha256[DIGEST_TEXT];
-	char diff_id[DIGEST_TEXT]; /* digest of the unpacked bytes, from the configuration */
-	uint64_t bytes;		   /* size of the stored layer */
+	char diff_id[DIGEST_TEXT]; /* digest of the layer's unpacked bytes, from the image's
+				    * configuration */
+	uint64_t bytes;		   /* size of the stored layer in bytes */
 };
 
 struct oci_image {
-	char sha256[DIGEST_TEXT];	 /* digest of its manifest */
-	char config_sha256[DIGEST_TEXT]; /* digest of its configuration; two images with the same
-					  * digest here have the same contents */
-	struct oci_layer *layers;	 /* the lowest first */
+	char sha256[DIGEST_TEXT];	 /* digest of the image's manifest */
+	char config_sha256[DIGEST_TEXT]; /* digest of the image's configuration; images with the
+					  * same digest have the same contents */
+	struct oci_layer *layers;	 /* the layers of the image, the lowest layer first */
 	size_t layer_count;
-	uint64_t bytes; /* size of all stored layers together */
-	json_t *run;	/* entrypoint, cmd, env, user, cwd, each where the image names it */
+	uint64_t bytes; /* size of all stored layers together, in bytes */
+	json_t *run;	/* object with entrypoint, cmd, env, user and cwd; a member that the image
+			 * does not name is missing */
 };
 void oci_image_free(struct oci_image *image); /* accepts a zeroed one */
 #define auto_oci_image __attribute__((cleanup(oci_image_free)))
 
-/* Reads the image that skopeo has put into the directory. ERR_INVALID if the files are damaged or
- * are no image. ERR_UNSUPPORTED if the image is for another architecture, or not for Linux. */
+/* Reads the image that skopeo has stored in the directory. ERR_INVALID: the files are damaged or
+ * are not an image. ERR_UNSUPPORTED: the image is for another architecture, or not for Linux. */
 int oci_image_read(const char *dir, enum architecture architecture, struct oci_image *out,
 		   struct error *err);
 

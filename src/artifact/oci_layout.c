@@ -14,8 +14,8 @@
 #include "base/limits.h"
 #include "base/path.h"
 
-/* Checks that a file is of this kind. A missing file is no error. A link is refused, since the
- * maker of the layout could make it lead anywhere. */
+/* Checks that a file has the type `kind`. A missing file is not an error. A link is refused, since
+ * the maker of the layout could let it lead anywhere. */
 static int check_kind(int dirfd, const char *within, const char *name, mode_t kind,
 		      struct error *err)
 {
@@ -31,11 +31,11 @@ static int check_kind(int dirfd, const char *within, const char *name, mode_t ki
 
 /* The target of a copy. */
 struct copy {
-	int dir; /* -1: nothing is copied */
+	int dir; /* descriptor of the target directory; -1: nothing is copied */
 	uint64_t room, left;
 };
 
-/* Copies an open file. The checked file is also the copied file, since an open file cannot be
+/* Copies an open file. The copied file is always the checked one, since an open file cannot be
  * replaced. */
 static int copy_opened(int from, const char *name, const char *shown, struct copy *copy,
 		       struct error *err)
@@ -74,8 +74,8 @@ static int make_dir(struct copy *above, const char *name, struct copy *out, stru
 	return out->dir < 0 ? -1 : 0;
 }
 
-/* Checks the files in "blobs/" and in its directories, such as "blobs/sha256/", and copies them if
- * there is a target. *left is how many files are still allowed. */
+/* Checks the files in "blobs/" and in its directories, such as "blobs/sha256/". Copies them too if
+ * a target is given. *left is the number of files that the layout may still have. */
 static int take_blobs(int dirfd_above, const char *name, const char *within, mode_t kind,
 		      uint64_t *left, struct copy *copy, struct error *err)
 {

@@ -44,8 +44,8 @@ void oci_source_free(struct oci_source *source)
 	*source = (struct oci_source){0};
 }
 
-/* Returns the length of PATH in a text "PATH[:TAG]". PATH ends at the first ':' before which the
- * text names an existing file. Returns 0 if there is none. */
+/* Returns the length of PATH in a text "PATH[:TAG]". PATH ends before the first ':' where the text
+ * so far names an existing file. Returns 0 if no part of the text does. */
 static size_t path_length(const char *text)
 {
 	size_t len = 0;
@@ -60,8 +60,8 @@ static size_t path_length(const char *text)
 	}
 }
 
-/* Returns 1 for a directory, 0 for a regular file, -1 with an error. Other kinds of files are
- * refused, since skopeo could wait for their first byte for ever. */
+/* Returns 1 for a directory, 0 for a regular file, -1 with err set. Refuses all other kinds of
+ * files, because skopeo could wait for ever for the first byte of such a file. */
 static int is_directory(const char *path, struct error *err)
 {
 	struct stat st;
@@ -73,7 +73,7 @@ static int is_directory(const char *path, struct error *err)
 	return S_ISDIR(st.st_mode);
 }
 
-/* Finds out by the contents of a file or directory which transport it is for. */
+/* Finds the transport of a path from the contents of the file or directory. */
 static int look_in_path(const char *path, uint64_t room, enum oci_transport *out, struct error *err)
 {
 	autofree char *layout = path_join(path, "oci-layout", err);
@@ -119,8 +119,8 @@ static int put_source_text(char **out, struct error *err, const char *fmt, ...)
 	return error_errno(err, ENOMEM, "image");
 }
 
-/* Returns true if the name looks like that of an archive. A mistyped archive name must not be
- * looked up in a registry. */
+/* Returns true if the name ends like the name of an archive. A mistyped name of an archive must not
+ * be looked up in a registry. */
 static bool is_called_archive(const char *name)
 {
 	static const char *const ends[] = {".tar",     ".tar.gz", ".tgz",
@@ -133,9 +133,9 @@ static bool is_called_archive(const char *name)
 	return false;
 }
 
-/* Returns true for names like "dir:/tmp" or "https://...": after their first ':' comes neither a
- * tag nor the port of a registry. Also returns true for the other transports from which skopeo
- * could read. */
+/* Returns true for names like "dir:/tmp" or "https://...", where the text behind the first ':'
+ * is neither a tag nor the port of a registry. Also returns true for the other transports of
+ * skopeo. */
 static bool is_of_other_transport(const char *name)
 {
 	const char *colon = strchr(name, ':');
@@ -149,7 +149,7 @@ static bool is_of_other_transport(const char *name)
 
 static int in_registry(struct oci_source *source, const char *name, struct error *err)
 {
-	/* Such a name is a path that does not exist, or looks like an option. */
+	/* A name that begins so is a path that does not exist, or a mistyped option. */
 	if (!*name || strchr("/.~-", *name))
 		return error_set(
 			err, ERR_NOT_FOUND,
@@ -211,7 +211,7 @@ int oci_source_find(const char *text, uint64_t room, struct oci_source *out, str
 	return 0;
 }
 
-/* Returns true if no other user can write to the directory or to one of its parents. */
+/* Returns true if no other user can write to the directory or to its parents. */
 static bool is_dir_ours(const char *path)
 {
 	struct error ignored;
@@ -236,8 +236,8 @@ static bool is_layout_ours(const char *path)
 	return dir != NULL;
 }
 
-/* Returns true if no other user can write to the archive or to its directory. Returns false also if
- * the archive is a link. */
+/* Returns true if no other user can write to the archive or to its directory. If the archive is a
+ * link, returns false. */
 static bool is_archive_ours(const char *path)
 {
 	autofree char *dir = strdup(path);
@@ -264,12 +264,12 @@ static int copy_source(struct oci_source *source, int dir, const char *dir_path,
 	return 0;
 }
 
-/* Makes the link by which skopeo opens the source. skopeo would take a ':' in a path as the end of
- * the path, so skopeo gets only relative names. */
+/* Makes the link by which skopeo opens the source. skopeo ends a path at a ':', so it gets only
+ * relative names without a ':'. */
 int oci_source_prepare(struct oci_source *source, int dir, const char *dir_path, struct error *err)
 {
-	/* Another user could replace the source by a FIFO or a link while skopeo reads it. So a
-	 * source to which another user can write is copied first. */
+	/* Another user could replace the source by a FIFO or a link while skopeo reads it. So this
+	 * program first copies a source to which another user can write. */
 	if (source->path && (source->transport == OCI_LAYOUT ? is_layout_ours(source->path)
 							     : is_archive_ours(source->path))) {
 		source->bytes = strdup(source->path);
@@ -301,8 +301,8 @@ static int run_skopeo(const struct oci_source *source, const char *dir, const st
 	struct tool there = *tool;
 
 	argv_add(&words, tool->argv[0]);
-	/* skopeo unpacks archives in /var/tmp and ignores TMPDIR. In a cell, /var/tmp is a
-	 * directory of the cell's own. */
+	/* skopeo unpacks archives in /var/tmp and ignores TMPDIR. In a cell this is no problem,
+	 * because /var/tmp is a directory of the cell. */
 	if (source->unconfined) {
 		argv_add(&words, "--tmpdir");
 		argv_add(&words, TEMPORARY);
@@ -312,8 +312,8 @@ static int run_skopeo(const struct oci_source *source, const char *dir, const st
 	return there.argv ? cell_run(&cell, &there, err) : -1;
 }
 
-/* Sets the error for an index that lacks the wanted platform: the error names the platforms that
- * the index has. Returns false if this is not the fault. */
+/* Checks whether the source is an index that lacks the wanted platform. If so, sets an error that
+ * names the platforms of the index, and returns true. */
 static bool tell_platforms(const struct oci_source *source, const char *dir, struct error *err)
 {
 	const char *const argv[] = {"skopeo", "inspect", "--raw", source->name, NULL};
@@ -325,9 +325,10 @@ static bool tell_platforms(const struct oci_source *source, const char *dir, str
 	       oci_complain_of_platform(source, &index, err);
 }
 
-/* Returns true if skopeo failed because it used up its room. skopeo removes the file that it could
- * not finish, so the size cannot be checked afterwards. A write fails if the file becomes too long,
- * or if the disk is full. A disk that has room for all that skopeo may write was not full. */
+/* Returns true if skopeo failed because it had written all the bytes that it may write. skopeo
+ * removes the unfinished file, so the size cannot be checked afterwards. A write fails if the file
+ * becomes too long, or if the disk is full. The second reason is excluded if the disk still has
+ * space for all the bytes that skopeo may write. */
 static bool has_filled_room(const struct oci_source *source, const char *dir,
 			    const struct error *why)
 {
@@ -356,8 +357,8 @@ static int skopeo(const struct oci_source *source, const char *dir, const char *
 	return why.reason == REASON_NO_CELL ? -1 : oci_complain(source, err);
 }
 
-/* Checks the files that skopeo opens. If one of them were a FIFO, skopeo would wait for its first
- * byte for ever. */
+/* Checks the files that skopeo opens, because skopeo would wait for ever for the first byte of a
+ * FIFO. */
 static int check_files(const struct oci_source *source, struct error *err)
 {
 	int status = 0;

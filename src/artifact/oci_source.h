@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The source of an image: the user's name for it, and the calls of skopeo. */
+/* The source of an image: the user's name for the image, and the calls of skopeo that fetch it. */
 #ifndef ARTIFACT_OCI_SOURCE_H
 #define ARTIFACT_OCI_SOURCE_H
 
@@ -8,50 +8,53 @@
 #include "artifact/oci_manifests.h"
 
 enum oci_transport {
-	OCI_LAYOUT,	 /* "oci:", a directory */
-	OCI_ARCHIVE,	 /* "oci-archive:", such a directory as a tar archive */
-	DOCKER_ARCHIVE,	 /* "docker-archive:", an archive of `docker save` */
+	OCI_LAYOUT,	 /* transport "oci:", a directory */
+	OCI_ARCHIVE,	 /* transport "oci-archive:", a tar archive of the directory of an OCI
+			  * layout */
+	DOCKER_ARCHIVE,	 /* transport "docker-archive:", an archive of `docker save` */
 	DOCKER_REGISTRY, /* "docker://" */
 };
 
 struct oci_source {
 	enum oci_transport transport;
-	char *ref;	 /* the whole reference, for the record: "oci:/home/me/layout:tag" */
+	char *ref;	 /* the whole reference for the record, such as "oci:/home/me/layout:tag" */
 	char *path;	 /* absolute path of the layout or archive; NULL for a registry */
-	char *bytes;	 /* the path that is read: `path`, or our copy of it; NULL for a registry */
+	char *bytes;	 /* path of the files that skopeo reads: `path`, or a copy that this program
+			  * made; NULL for a registry */
 	char *name;	 /* the name of the source for skopeo, set by oci_source_prepare() */
-	bool unconfined; /* skopeo runs in no cell, because the user wants this */
-	/* How many bytes skopeo may write to the disk of this host. Also how many bytes an archive
-	 * may unpack to when this program looks into it. */
+	bool unconfined; /* skopeo runs without a cell, because the user wants this */
+	/* The number of bytes that skopeo may write to this host's disk. Also the number of bytes
+	 * to which an archive may unpack when this program searches it. */
 	uint64_t room;
-	/* The architecture whose image is taken, if there are images for several. */
+	/* The architecture of the wanted image, if the source has images for several
+	 * architectures. */
 	enum architecture architecture;
 };
 /*
- * Finds the source that text names. `text` is a reference with a transport ("oci:..."), or a path,
- * which may have ":TAG" at its end, or an image of a registry ("debian:12",
- * "ghcr.io/owner/name@sha256:..."). If a file of that name exists, text is a path. ERR_NOT_FOUND if
- * the path does not exist, ERR_INVALID if the file or directory holds no image. `room`: see struct
- * oci_source.
+ * Finds the source that text names. If a file of that name exists, text is a path, which may end
+ * with ":TAG". Otherwise text is a reference with a transport ("oci:..."), or an image in a
+ * registry ("debian:12", "ghcr.io/owner/name@sha256:..."). `room` is stored in out->room.
+ * ERR_NOT_FOUND: the path does not exist. ERR_INVALID: the file or directory does not contain an
+ * image.
  */
 int oci_source_find(const char *text, uint64_t room, struct oci_source *out, struct error *err);
 void oci_source_free(struct oci_source *source); /* accepts a zeroed one */
 
-/* Prepares the directory dir for skopeo. Makes the directories to which skopeo writes, and gives
+/* Prepares the directory dir for skopeo: makes the directories to which skopeo writes, and gives
  * the source a name that skopeo can parse. If another user could replace the source while skopeo
- * reads it, copies the source into `dir`. `dir_path`: the path of `dir`. */
+ * reads it, copies the source into `dir`. `dir_path` is the path of `dir`. */
 int oci_source_prepare(struct oci_source *source, int dir, const char *dir_path, struct error *err);
-/* Gets the manifests that the source has for the image's name. ERR_INVALID if the name contains a
- * digest ("NAME@sha256:...") that is not the digest of the manifest or index that the source has.
- * `dir`: the path of the directory of oci_source_prepare(). */
+/* Gets the manifests that the source has for the image's name. `dir` is the path of the directory
+ * of oci_source_prepare(). ERR_INVALID: the name contains a digest ("NAME@sha256:..."), which is
+ * not the digest of the source's manifest or index. */
 int oci_source_look(const struct oci_source *source, const char *dir, struct oci_manifests *out,
 		    struct error *err);
-/* Fetches manifest, configuration and layers into <dir>/OCI_FETCHED, in the form that skopeo calls
- * "dir". */
+/* Fetches manifest, configuration and layers into the directory <dir>/OCI_FETCHED, in the layout
+ * that skopeo calls "dir". */
 #define OCI_FETCHED "fetched"
 int oci_source_fetch(const struct oci_source *source, const char *dir, struct error *err);
-/* Checks that the source has a manifest with this digest. skopeo does not check this if the
- * manifest comes from a layout or an archive. */
+/* Checks that the source has a manifest with this digest. skopeo checks this only for a manifest
+ * from a registry. */
 int oci_source_check_manifest(const struct oci_source *source, const char *sha256,
 			      struct error *err);
 

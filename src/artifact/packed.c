@@ -58,8 +58,8 @@ static la_ssize_t read_packed(struct archive *archive, void *data, const void **
 	return n;
 }
 
-/* Skips bytes for libarchive. Returns the number of skipped bytes, or 0 if they cannot be skipped,
- * as in a pipe: libarchive then reads the bytes. */
+/* Skips bytes for libarchive, and returns the number of skipped bytes. Returns 0 if the bytes
+ * cannot be skipped, as in a pipe; libarchive then reads them. */
 static la_int64_t skip_packed(struct archive *archive, void *data, la_int64_t bytes)
 {
 	struct packed *packed = data;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads foreign bytes, which may be compressed, with libarchive. The caller says how many bytes are
- * read, from the position of a descriptor on. Only those kinds of compression are allowed that
- * libarchive unpacks by itself: for each other kind it would run a program of PATH
+ * Reads foreign bytes, which may be compressed, with libarchive. The caller sets how many bytes are
+ * read from the position of a descriptor on. Allowed compressions are only those that libarchive
+ * unpacks by itself. For any other compression, libarchive would run a program in PATH
  * (archive_read_filter(3)).
  */
 #ifndef ARTIFACT_PACKED_H
@@ -22,36 +22,37 @@ enum packing {
 	PACKING_LZMA = 1 << 4,
 	PACKING_LZ4 = 1 << 5,
 };
-/* The kinds of compression of archives that people exchange. */
+/* The compressions that are usual for exchanged archives. */
 #define PACKINGS_OF_ARCHIVES (PACKING_GZIP | PACKING_BZIP2 | PACKING_XZ | PACKING_ZSTD)
 
 struct packed {
-	int fd;	       /* the caller's descriptor */
+	int fd;	       /* descriptor of the bytes; the caller closes it */
 	uint64_t left; /* number of bytes that may still be read */
 	char *block;
-	bool ended; /* libarchive asked for more when all bytes had been read */
-	int errnum; /* errno of a failed read of `fd`; 0: none failed */
+	bool ended; /* libarchive asked for more bytes after all bytes had been read */
+	int errnum; /* errno of a failed read of `fd`; 0: no read has failed */
 };
 
-/* Starts reading from `fd`. `left`: the number of bytes; UINT64_MAX: all bytes of `fd` until its
- * end. */
+/* Starts reading from `fd`. `left` is the number of bytes to read; UINT64_MAX: all bytes until the
+ * end of `fd`. */
 int packed_begin(struct packed *packed, int fd, uint64_t left, struct error *err);
 void packed_end(struct packed *packed); /* accepts a zeroed one */
 
-/* Allows the kinds of compression in `packings`. ERR_UNSUPPORTED if libarchive was built without
- * one of them. */
+/* Allows the compressions in `packings`. ERR_UNSUPPORTED: libarchive was built without one of
+ * them. */
 int packed_support(struct archive *archive, unsigned packings, struct error *err);
-/* Opens archive, whose formats are set, to read the bytes. Returns libarchive's result. */
+/* Opens `archive` for reading the bytes of `packed`. The caller has set the formats of `archive`.
+ * Returns libarchive's result. */
 int packed_open(struct packed *packed, struct archive *archive);
 
-/* Opens *out, from which archive_read_data_block() reads the unpacked bytes. Returns 0, or
- * ARCHIVE_EOF if there is not one byte, or another result of libarchive. If the result is not 0,
- * *out has the message of libarchive, or *out is NULL and `err` is set. The caller frees *out in
- * all cases. */
+/* Opens an archive in *out, from which archive_read_data_block() reads the unpacked bytes. Returns
+ * 0, ARCHIVE_EOF if there are no bytes at all, or another result of libarchive. If the result is
+ * not 0, the message is in *out, or *out is NULL and err is set. The caller frees *out in all
+ * cases. */
 int packed_unpack(struct packed *packed, unsigned packings, struct archive **out,
 		  struct error *err);
 
-/* Writes `len` unpacked bytes to `fd`, at the offset `at`. */
+/* Writes `len` unpacked bytes to the file `fd` at the offset `at`. */
 int packed_put(int fd, const void *data, size_t len, int64_t at, struct error *err);
 
 static inline void packed_free_archive(struct archive **archive)

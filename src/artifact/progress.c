@@ -14,10 +14,11 @@
 #define REDRAW_NS (250 * NS_PER_MS)
 #define PATIENCE_NS NS_PER_S
 
-/* The state of the progress line. A terminal has only one such line. */
+/* The state of the progress line. Each terminal has only one progress line. */
 static struct {
 	char text[160];
-	/* when the first stage began, when the present stage began, when the line was last drawn */
+	/* times in nanoseconds: when the first stage began, when the current stage began, and when
+	 * the line was last drawn */
 	uint64_t began, since, drawn;
 	size_t done, total;
 	bool shown;
@@ -67,7 +68,7 @@ void progress_draw(void)
 		return;
 	if (now - line.began < PATIENCE_NS)
 		return;
-	/* The total is only an estimate, so the line never shows more than 99 %. */
+	/* The total is only an estimate, so the line shows at most 99 %. */
 	if (line.total)
 		snprintf(share, sizeof(share), " %zu %%",
 			 line.done >= line.total ? (size_t)99 : line.done * 100 / line.total);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels that are built as guests of a PVM. A PVM is a KVM that runs the guest's kernel as a
- * user's program of the host (module kvm_pvm). Such a kernel talks to the PVM by code that no other
- * kernel has.
+ * Finds out whether a kernel is built for a PVM. A PVM is a KVM that runs the guest's kernel as a
+ * user's program of the host (module kvm_pvm). Such a kernel contains machine code for talking to
+ * the PVM, which no other kernel has.
  */
 #ifndef ARTIFACT_PVM_H
 #define ARTIFACT_PVM_H
@@ -11,8 +11,9 @@
 
 #include "base/error.h"
 
-/* Sets *out to whether the kernel at the path has the code by which a kernel talks to a PVM. The
- * kernel must be unpacked, because the code cannot be found in compressed bytes. */
+/* Searches the kernel at the path for the machine code by which a kernel talks to a PVM. Sets *out
+ * to true if the kernel has it. The kernel must be unpacked, because the code cannot be found in
+ * compressed bytes. */
 int pvm_find_code(const char *kernel, bool *out, struct error *err);
 
 #endif

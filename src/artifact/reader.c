@@ -10,12 +10,12 @@
  *   system calls  only the calls in the table below: it can start no program or process, send no
  *                 signal, and open no socket.
  *
- * If the kernel has no Landlock, the reader can open all files that its user can open. Then only
- * the other measures hold.
+ * On a kernel without Landlock, the reader can open all files that its user can open. The other
+ * measures still hold.
  *
- * Parent and child exchange messages over a socket. A message of the child is a kind and bytes. A
- * question is answered by one byte, which always means yes: if the parent refuses, it ends the
- * child.
+ * Parent and child exchange messages over a socket. A message of the child consists of a kind and
+ * bytes. The parent answers a question by one byte, which always means yes. If the parent refuses,
+ * it ends the child.
  */
 #include "artifact/reader.h"
 
@@ -48,10 +48,10 @@
 
 #define CHUNK 32768
 #define TICK_MS 200
-/* The exit code with which libarchive ends its process, after a line on stderr, if there is no
- * memory for a map or a string (__archive_errx() in its archive_util.c). */
+/* The exit code with which libarchive ends its process if it gets no memory for a map or a string.
+ * It first writes a line to stderr (__archive_errx() in its archive_util.c). */
 #define OUT_OF_MEMORY 1
-#define STATM_DATA 6 /* the position in /proc/self/statm of the number for data and stack */
+#define STATM_DATA 6 /* position in /proc/self/statm of the number of pages for data and stack */
 
 enum { PART = 1, ASKED, DONE, FAILED };
 
@@ -61,7 +61,7 @@ struct note {
 };
 #define NOTE_HEAD offsetof(struct note, bytes)
 
-static int reader_socket = -1; /* the child's socket; only set in the child */
+static int reader_socket = -1; /* the child's end of the socket; -1 in the parent */
 
 /* --- the child ------------------------------------------------------------------------------- */
 
@@ -143,7 +143,7 @@ int reader_ask(const void *asked, size_t len, struct error *err)
 	char answer;
 	ssize_t n;
 
-	progress_clear(); /* the parent shows its own progress while it serves the question */
+	progress_clear(); /* the parent shows its own progress line while it serves the question */
 	if (send_note(ASKED, asked, len, err) < 0)
 		return -1;
 	do
@@ -152,8 +152,8 @@ int reader_ask(const void *asked, size_t len, struct error *err)
 	return n == 1 ? 0 : error_set(err, ERR_UNAVAILABLE, "interrupted");
 }
 
-/* Bounds the memory of the reader. The memory that the process already has does not count: the
- * parent and the sanitizers have allocated it. */
+/* Bounds the memory of the reader. Memory that the process already has is added to the bound,
+ * because the parent and the sanitizers have allocated it. */
 static int bound_reader_memory(struct error *err)
 {
 	autoclose int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -191,8 +191,8 @@ static int confine_reader(const struct reader_work *work, pid_t parent, struct e
 		return error_errno(err, errno, "working directory");
 	if (layer_prepare(err) < 0)
 		return -1;
-	/* stdin and stdout become /dev/null. Only stderr can lead to a terminal, for the progress
-	 * line. */
+	/* stdin and stdout become /dev/null. Only stderr may lead to a terminal, because the
+	 * progress line is drawn there. */
 	none = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(none, STDOUT_FILENO) < 0)
 		return error_errno(err, errno, "/dev/null");
@@ -234,8 +234,8 @@ static void live_as_reader(const struct reader_work *work, pid_t parent, struct 
 
 /* --- who started it -------------------------------------------------------------------------- */
 
-/* Sets the error that the child reports. A hostile child can send any bytes, so the error is
- * checked. */
+/* Sets *err to the error that the child reports. The bytes are checked, because a hostile child can
+ * send anything. */
 static int take_failure(const struct note *note, size_t len, struct error *err)
 {
 	struct error told;
@@ -251,8 +251,8 @@ static int take_failure(const struct note *note, size_t len, struct error *err)
 }
 
 /* Sets the error for a reader that has ended without an answer. If a forbidden system call ended
- * the reader, the archive has taken the reader over, or the list of system calls lacks a call that
- * the work needs. */
+ * the reader, there are two possible causes. The archive may have taken the reader over, or the
+ * table of system calls may lack a call that the work needs. */
 static int reader_is_gone(struct proc *child, struct error *err)
 {
 	int code;
@@ -271,8 +271,8 @@ static int reader_is_gone(struct proc *child, struct error *err)
 		code);
 }
 
-/* Handles a message of the reader. Returns 1 if the reader goes on, 0 if it is done, -1 with an
- * error. */
+/* Handles a message of the reader. Returns 1 if the reader goes on, 0 if it has finished its work,
+ * -1 with err set. */
 static int take_note(const struct reader_work *work, int sock, struct proc *child, struct buf *out,
 		     struct error *err)
 {

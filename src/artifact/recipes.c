@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Includes the files of recipes in the program, by the assembler. The names of the files are
- * relative to the root of the sources, where make runs. The Makefile lists the files as
- * prerequisites of this object.
+ * Includes files of recipes in the program, by the assembler. The file names are relative to the
+ * root of the sources, where make runs. In the Makefile, the files are prerequisites of this
+ * object.
  */
 #include "artifact/recipes.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of images/ that are built into this program, so that it works without the sources. */
+/* The files of the directory images/ that are built into this program, so that the program works
+ * without its sources. */
 #ifndef ARTIFACT_RECIPES_H
 #define ARTIFACT_RECIPES_H
 
@@ -7,7 +8,8 @@
 extern const char recipe_tuned_config[];
 /* images/kernel/tuned-arm64.config */
 extern const char recipe_tuned_arm64_config[];
-/* images/debian/packages: a name a line, '#' begins a comment. */
+/* Contents of images/debian/packages: one name on each line. A line that begins with '#' is a
+ * comment. */
 extern const char recipe_debian_packages[];
 
 #endif

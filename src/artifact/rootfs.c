@@ -14,10 +14,11 @@
 #include "artifact/rootfs_impl.h"
 #include "base/cleanup.h"
 
-#define LINKS_MAX 40 /* the most links in one path, as in the kernel */
-/* How many bytes the targets of all links that are followed for one image may have together. A
- * layer of a few bytes can have links with long targets in the path of each file. This limit allows
- * 64 bytes in each of a million paths. */
+/* the largest number of links that are followed in one path; the kernel has the same limit */
+#define LINKS_MAX 40
+/* The largest number of bytes that the targets of all followed links of one image may have
+ * together. A layer of a few bytes can have links with long targets in the path of each file. This
+ * limit allows 64 bytes for each of a million paths. */
 #define FOLLOWED_MAX (UINT64_C(64) << 20)
 
 static int compare_nodes(const void *a, const void *b)
@@ -40,7 +41,7 @@ static struct rootfs_node *child(const struct rootfs_node *dir, const char *name
 
 struct pruning {
 	struct rootfs *fs;
-	unsigned below; /* files of this layer and of later layers stay */
+	unsigned below; /* number of a layer; files of this layer and of later layers stay */
 	struct rootfs_node **doomed;
 	size_t count, room;
 	bool failed;
@@ -77,9 +78,9 @@ static void free_node(struct rootfs *fs, struct rootfs_node *node)
 	free(node);
 }
 
-/* Removes the files in dir that are from a layer before `below`. The parent directories of a file
- * that stays are kept. A layer can demand this many times for one directory. Only the first call
- * does something: all files that are added afterwards are from the present layer. */
+/* Removes the files in dir that are from a layer before `below`. Keeps the parent directories of a
+ * file that stays. A layer can request this many times for one directory. Only the first request
+ * has an effect, because all files added afterwards belong to the current layer. */
 static int prune(struct rootfs *fs, struct rootfs_node *dir, unsigned below, struct error *err)
 {
 	struct pruning p = {.fs = fs, .below = below};
@@ -101,7 +102,8 @@ static int prune(struct rootfs *fs, struct rootfs_node *dir, unsigned below, str
 	return result;
 }
 
-#define UNPACKED_TIMES 4 /* layers may unpack to this many times the size of the image's disk */
+/* the layers of an image may unpack to this many times the size of the image's disk */
+#define UNPACKED_TIMES 4
 
 uint64_t rootfs_most_unpacked(uint64_t bytes)
 {
@@ -205,8 +207,8 @@ static struct rootfs_node *add_dir(struct rootfs *fs, struct rootfs_node *dir, c
 	return node;
 }
 
-/* Takes the next name from the path, and moves *path behind it. Skips "." and empty names. Returns
- * false at the end of the path. */
+/* Copies the next name of the path to `name`, and moves *path behind this name. Skips "." and empty
+ * names. Returns false at the end of the path. */
 static bool next_name(const char **path, char name[ROOTFS_NAME_MAX + 2])
 {
 	const char *start;
@@ -222,7 +224,7 @@ static bool next_name(const char **path, char name[ROOTFS_NAME_MAX + 2])
 }
 
 struct walk {
-	bool create; /* missing directories are made */
+	bool create; /* whether missing directories are made */
 	unsigned links;
 };
 
@@ -242,9 +244,9 @@ static int follow_link(struct rootfs *fs, const char *target, struct walk *how, 
 		       : 0;
 }
 
-/* Walks from the directory `at` along path. Sets *out to the directory at its end, or to NULL if
- * there is none. If `in_link` is true, the path is the target of a link and may contain "..", which
- * never leads above the root. */
+/* Walks from the directory `at` along path. Sets *out to the directory at the end of path, or to
+ * NULL if it does not exist. If `in_link` is true, the path is the target of a link. It may then
+ * contain "..", which never leads above the root. */
 static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *path, bool in_link,
 		       struct walk *how, struct rootfs_node **out, struct error *err)
 {
@@ -296,8 +298,8 @@ static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *pa
 	return 0;
 }
 
-/* Splits a path such as "a/b/" into the directory "a", which is returned, and the name "b". The
- * name of the root is "". The caller frees the directory. */
+/* Splits a path such as "a/b/": writes "b" to `name`, and returns the directory "a". The caller
+ * frees the directory. For the root, writes "". */
 static char *split_path(const char *path, char name[ROOTFS_NAME_MAX + 1], struct error *err)
 {
 	size_t end = strlen(path), start;
@@ -329,8 +331,8 @@ static char *split_path(const char *path, char name[ROOTFS_NAME_MAX + 1], struct
 	return dir;
 }
 
-/* Finds the directory that holds path, and the name of path in this directory. Sets *dir to NULL if
- * there is no such directory. */
+/* Finds the directory that contains path, and the name of path in this directory. Sets *dir to NULL
+ * if the directory does not exist. */
 static int find_in_rootfs(struct rootfs *fs, const char *path, bool create,
 			  struct rootfs_node **dir, char name[ROOTFS_NAME_MAX + 1],
 			  struct error *err)

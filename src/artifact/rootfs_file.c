@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of a rootfs: how much each file counts towards the bounds, and where its contents are.
- */
+/* Implements the files of a rootfs: how much each file counts in the bounds, and where its contents
+ * are. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static uint64_t blocks_of(const struct rootfs_file *file)
 	return S_ISDIR(file->mode) ? BLOCK : (file->bytes + BLOCK - 1) & ~(BLOCK - 1);
 }
 
-/* This bound is needed because a layer of a few MiB can have a million names of 4000 bytes each. */
+/* The bound is needed because a layer of a few MiB can have a million names of 4000 bytes each. */
 int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err)
 {
 	if (bytes > fs->bounds.text - fs->text)

@@ -4,7 +4,8 @@
 #include "artifact/artifact.h"
 #include "base/cleanup.h"
 
-static volatile sig_atomic_t ending; /* the signal that has asked this program to end; 0: none */
+static volatile sig_atomic_t ending; /* number of the signal that has asked this program to end; 0:
+				      * none */
 
 static void note_signal(int number)
 {
@@ -16,8 +17,8 @@ int artifact_check_signal(struct error *err)
 	return ending ? error_set(err, ERR_UNAVAILABLE, "interrupted") : 0;
 }
 
-/* The handlers are set without SA_RESTART, so that a signal interrupts every wait. A signal that is
- * ignored (nohup) stays ignored. */
+/* The handlers are set without SA_RESTART, so that a signal interrupts every wait. A signal that
+ * was ignored at the start (nohup) stays ignored. */
 void artifact_catch_signals(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -28,8 +29,8 @@ void artifact_catch_signals(void)
 		if (sigaction(signals[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	/* `ulimit -f` causes this signal; if it is ignored, the write fails with EFBIG, which is
-	 * reported */
+	/* The kernel sends this signal for a write beyond `ulimit -f`. If the signal is ignored,
+	 * the write fails with EFBIG, and this error is reported. */
 	signal(SIGXFSZ, SIG_IGN);
 }
 

@@ -17,8 +17,9 @@
 #define NO_ARCHIVE \
 	"it is not a tar archive, neither plain nor compressed by gzip, bzip2, xz or zstd"
 #define HEADERS \
-	UINT64_C(4096) /* an entry's headers, special ones too, and the padding of its contents */
-#define BLOCK UINT64_C(4096) /* the least space that a file takes on a disk */
+	UINT64_C(4096)	     /* the bytes of an entry's headers, also of special headers, and of the
+		        * padding behind its contents */
+#define BLOCK UINT64_C(4096) /* the least space in bytes that a file uses on a disk */
 
 void tar_close(struct tar_reading *tar)
 {
@@ -39,8 +40,9 @@ static bool lacks_memory(struct archive *archive)
 	return archive && archive_errno(archive) == ENOMEM;
 }
 
-/* If reading the file on the host has failed, the error says so. Otherwise the archive is wrong.
- * The messages of libarchive are not used, since users do not understand them. */
+/* If reading the file on the host failed, the error names that failure. Otherwise the error says
+ * that the archive is damaged. The messages of libarchive are not used, since users do not
+ * understand them. */
 int tar_failed(const struct tar_reading *tar, struct error *err)
 {
 	int entry = archive_file_count(tar->archive);
@@ -97,8 +99,8 @@ int tar_count(struct tar_bound *bound, uint64_t bytes, struct error *err)
 }
 
 /* Passes unpacked bytes to the archive, after counting and hashing them. libarchive reads any
- * number of special headers of pax and GNU tar within one archive_read_next_header(). So the bytes
- * are counted here, and signals are checked here. */
+ * number of special headers of pax and GNU tar within one call of archive_read_next_header(). So
+ * this function counts the bytes and checks for signals. */
 static la_ssize_t read_unpacked(struct archive *archive, void *data, const void **out)
 {
 	struct tar_reading *tar = data;
@@ -150,7 +152,7 @@ int tar_open_bounded(struct tar_reading *tar, int fd, uint64_t left, struct tar_
 }
 
 /* Returns true if the first header has the magic of a plain archive (tar(5) of libarchive). An
- * archive of the oldest form has no magic, so it is treated like a compressed one. */
+ * archive of the oldest form has no magic, so it is handled like a compressed archive. */
 static bool is_plain_tar(int fd)
 {
 	char header[512];
@@ -163,8 +165,8 @@ int tar_open(struct tar_reading *tar, int fd, struct tar_bound *bound, struct er
 {
 	if (!is_plain_tar(fd))
 		return tar_open_bounded(tar, fd, UINT64_MAX, bound, err);
-	/* libarchive must not unpack here: compressed bytes could have the magic of a plain archive
-	 * too. */
+	/* libarchive must not unpack this archive, because compressed bytes could have the magic of
+	 * a plain archive too. */
 	*tar = (struct tar_reading){0};
 	if (packed_begin(&tar->from, fd, UINT64_MAX, err) < 0 || !(tar->archive = new_tar(err)))
 		return -1;
@@ -252,12 +254,12 @@ int tar_copy_data(const struct tar_reading *tar, int fd, int64_t size, struct er
 	}
 	if (got != ARCHIVE_EOF)
 		return tar_failed(tar, err);
-	/* The parts of a sparse file that were not written become holes. The size must be set
-	 * because the file may end with a hole. */
+	/* The unwritten parts of a sparse file become holes. The size must be set, because the file
+	 * may end with a hole. */
 	return ftruncate(fd, size) < 0 ? error_errno(err, errno, "unpacking") : 0;
 }
 
-/* When this function returns 1, the next read gives the contents of the file. */
+/* After this function has returned 1, the next read gives the contents of the file. */
 int tar_has(struct tar_reading *tar, const char *name, struct error *err)
 {
 	struct archive_entry *entry;
@@ -292,8 +294,8 @@ int tar_check_files(struct tar_reading *tar, struct error *err)
 		if (kind != S_IFREG && kind != S_IFDIR && !archive_entry_hardlink(entry))
 			return error_set(err, ERR_INVALID, "%.300s is not a regular file",
 					 there ? there : "an entry");
-		/* Other readers, such as skopeo, take these contents as the next entry. That entry
-		 * would not have been checked here. */
+		/* Other programs, such as skopeo, would read these contents as the next entry. So
+		 * that entry would be unchecked. */
 		if (archive_entry_hardlink(entry) && archive_entry_size(entry) > 0)
 			return error_set(
 				err, ERR_INVALID,

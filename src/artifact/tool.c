@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs tools. The stdout and stderr of a tool are pipes to this program, even if this program runs
- * on a terminal. So the user sees only the progress line, and one message about an error.
+ * Runs tools. The stdout and stderr of a tool are always pipes to this program, even if this
+ * program runs on a terminal. So the user sees only the progress line, and one message if the tool
+ * fails.
  */
 #include "artifact/tool.h"
 
@@ -35,17 +36,18 @@
 #define LINE_BYTES 4096
 #define CHUNK 16384
 #define TICK_MS 200
-/* The most files and levels of directories that a tool may make. An archive of an image has a few
- * files for each layer, in three levels of directories. */
+/* The largest number of files, and of levels of directories, that a tool may make. An archive of an
+ * image has a few files for each layer, in three levels of directories. */
 #define ROOM_FILES 65536
 #define ROOM_LEVELS 16
-/* How much space of a disk must stay free while a tool with a bound runs: one 64th of the disk, but
- * at most SPARE_BYTES. */
+/* The part of the host's disk that must stay free while a tool with a bound runs: one 64th of the
+ * disk, but at most SPARE_BYTES. */
 #define SPARE_PART 64
 #define SPARE_BYTES (UINT64_C(1) << 30)
-#define END_NS (30 * NS_PER_S) /* time to clean up after SIGTERM; time to end after SIGKILL */
+/* nanoseconds that a tool gets to clean up after SIGTERM, and to end after SIGKILL */
+#define END_NS (30 * NS_PER_S)
 
-/* Headers that a build needs, besides programs, and the packages that have them. */
+/* Headers that a build needs in addition to programs, and the packages that contain them. */
 static const struct {
 	const char *header, *package;
 } headers[] = {
@@ -95,12 +97,12 @@ int tool_require(const char *what, const char *const *names, struct error *err)
 struct running {
 	const struct tool *tool;
 	struct proc proc;
-	int out, errors; /* the pipes; -1 after a pipe has ended */
+	int out, errors; /* descriptors of the pipes; -1 after a pipe has ended */
 	struct buf line, last;
 };
 
-/* Passes each whole line of stdout to the tool's function. A line that is longer than LINE_BYTES is
- * passed in pieces. */
+/* Passes each whole line of stdout to the tool's function. A line longer than LINE_BYTES is passed
+ * in pieces. */
 static int take_tool_lines(struct running *r, const char *data, size_t n, struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -139,7 +141,7 @@ static int pump_pipe(struct running *r, int *fd, struct error *err)
 	return 0;
 }
 
-/* The part of its room that a tool has used, as counted while the tool runs. */
+/* The bytes and files that a tool has made so far, as counted while the tool runs. */
 struct use {
 	uint64_t bytes;
 	size_t files;
@@ -147,8 +149,8 @@ struct use {
 
 static int count_use(int dir, unsigned level, struct use *use, struct error *err);
 
-/* Adds a file to the use, with everything below it. The tool changes files at the same time, so a
- * file that has vanished counts as nothing. */
+/* Adds a file and everything below it to the count. The tool changes files meanwhile, so a file
+ * that has vanished counts as nothing. */
 static int count_entry(int dir, const char *name, unsigned level, struct use *use,
 		       struct error *err)
 {
@@ -189,8 +191,8 @@ static int count_use(int dir, unsigned level, struct use *use, struct error *err
 	return 0;
 }
 
-/* Checks that the disk has enough free space. A tool that reads a hostile archive must not fill the
- * host's disk. */
+/* Checks that the disk has enough free space, because a tool that reads a hostile archive must not
+ * fill the host's disk. */
 static int check_disk(int dir, struct error *err)
 {
 	struct statvfs disk;
@@ -228,8 +230,8 @@ int tool_room_exceeded(uint64_t bytes, struct error *err)
 	return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 }
 
-/* Reads until both pipes have ended. A child of the tool can keep a pipe open, so the exit of the
- * tool ends this too. */
+/* Reads until both pipes have ended, or until the tool has exited. The exit counts too, because a
+ * child of the tool can keep a pipe open. */
 static int follow_tool(struct running *r, struct error *err)
 {
 	while (r->out >= 0 || r->errors >= 0) {
@@ -255,7 +257,7 @@ static int follow_tool(struct running *r, struct error *err)
 	return 0;
 }
 
-/* Returns true if the tool has a variable of its own with the name in "NAME=VALUE". */
+/* Returns true if tool->env sets the variable that is named in "NAME=VALUE". */
 static bool is_replaced(const struct tool *tool, const char *variable)
 {
 	size_t len = strcspn(variable, "=") + 1;
@@ -266,8 +268,8 @@ static bool is_replaced(const struct tool *tool, const char *variable)
 	return false;
 }
 
-/* Returns the environment of this process, in which the tool's own variables replace those of the
- * same name. The caller frees the array. */
+/* Returns the environment of this process, changed by the variables in tool->env. The caller frees
+ * the array. */
 static const char **environment(const struct tool *tool, struct error *err)
 {
 	size_t room = 1, n = 0;
@@ -313,18 +315,18 @@ static const char **tool_arguments(const struct tool *tool, struct error *err)
 	return argv;
 }
 
-/* The system's directories of programs and libraries. On a system with a merged /usr, most of them
- * are links into /usr. */
+/* The system's directories of programs and libraries. On a system with a merged /usr, most of these
+ * directories are links into /usr. */
 static const char *const system_dirs[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"};
 
-/* How the tool that is being started will be confined. Only used during the start. */
+/* The rules by which the next tool is confined. They are used only while a tool is started. */
 static struct {
 	const char *dir;
 	bool writes;
-	const char *own; /* the directory of the tool's program */
+	const char *own; /* path of the directory with the tool's program */
 } company;
 
-/* The largest file that the tool which is being started can make, in bytes; 0: no bound. */
+/* The largest size in bytes of a single file that the next tool may make; 0: no bound. */
 static rlim_t longest_file;
 
 static void add_tree(struct isolate_reach *reach, struct isolate_tree *trees, const char *path,
@@ -337,7 +339,7 @@ static void add_tree(struct isolate_reach *reach, struct isolate_tree *trees, co
 			.fd = fd, .writable = writable, .executable = !writable};
 }
 
-/* Confines the tool. Is called in the child before execve(). */
+/* Confines the tool. Called in the child before execve(). */
 static int confine_tool(struct error *err)
 {
 	struct isolate_tree trees[ARRAY_SIZE(system_dirs) + 2];
@@ -347,7 +349,8 @@ static int confine_tool(struct error *err)
 
 	if (getrlimit(RLIMIT_FSIZE, &most) < 0)
 		return error_errno(err, errno, "bound of files");
-	if (longest_file && longest_file < most.rlim_max) /* the user's own bound may be lower */
+	if (longest_file && longest_file < most.rlim_max) /* the user may already have set a lower
+							   * bound */
 		most.rlim_max = longest_file;
 	if (most.rlim_cur > most.rlim_max)
 		most.rlim_cur = most.rlim_max;
@@ -355,7 +358,7 @@ static int confine_tool(struct error *err)
 		return error_errno(err, errno, "bound of files");
 	if (!company.dir)
 		return 0;
-	/* The tool reads bytes from outside, so it may open only what it needs. */
+	/* The tool reads bytes from outside, so it may open only the files that it needs. */
 	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++)
 		add_tree(&reach, trees, system_dirs[i], false);
 	add_tree(&reach, trees, company.own, false);
@@ -371,7 +374,8 @@ static int start_tool(struct running *r, struct error *err)
 {
 	autofree const char **env = environment(r->tool, err);
 	autofree const char **argv = env ? tool_arguments(r->tool, err) : NULL;
-	autofree char *program = NULL; /* the path of the program, cut after its directory */
+	autofree char *program = NULL; /* the path of the program; it is cut behind the name of its
+				        * directory */
 	autoclose int filter = -1;
 	int out[2], errors[2];
 
@@ -424,8 +428,8 @@ static int start_tool(struct running *r, struct error *err)
 	return proc_spawn(&spec, &r->proc, err);
 }
 
-/* Returns true if all processes of the tool have ended. Each process of the tool holds the pipes,
- * so the pipes have ended only then. */
+/* Returns true if all processes of the tool have ended. Each of these processes holds the pipes
+ * open, so the pipes end when the last process ends. */
 static bool all_ended(struct running *r, uint64_t deadline_ns)
 {
 	struct error ignored;
@@ -447,9 +451,10 @@ static bool all_ended(struct running *r, uint64_t deadline_ns)
 }
 
 /*
- * Ends the whole process group of the tool, like Ctrl-C on a terminal, because mmdebstrap and apt
- * do not end their children. First SIGTERM lets the processes clean up. The group has the pid of
- * its leader as its number. No other process can get this number before the leader is reaped.
+ * Ends the whole process group of the tool, as Ctrl-C on a terminal does, because mmdebstrap and
+ * apt do not end their children. SIGTERM comes first, so that the processes can clean up. The
+ * number of the group is the pid of its leader. No other process can get this number before the
+ * leader is reaped.
  */
 static void end_tool(struct running *r)
 {
@@ -461,7 +466,7 @@ static void end_tool(struct running *r)
 	proc_end(&r->proc);
 }
 
-/* Returns the end of the tool's stderr as one line. Control bytes become blanks. */
+/* Returns the last part of the tool's stderr as one line. Control bytes become blanks. */
 static const char *last_stderr(struct buf *b)
 {
 	while (b->len > 0 && b->data[b->start + b->len - 1] <= ' ')
@@ -489,8 +494,8 @@ static int run_tool(struct running *r, struct error *err)
 		return -1;
 	if (r->line.len > 0 && r->tool->line)
 		r->tool->line(r->tool->data, buf_string(&r->line));
-	/* If a file becomes too long, the kernel ends the tool before the room is checked. So the
-	 * room is checked again here. */
+	/* If a file becomes too long, the kernel ends the tool before this program has counted the
+	 * bytes. So the bytes are counted here after the tool's end. */
 	if (check_room(r->tool->room, err) < 0)
 		return -1;
 	if (code != 0)
@@ -507,8 +512,7 @@ int tool_run(const struct tool *tool, struct error *err)
 
 	assert(tool->argv[0]);
 	if (!strchr(tool->argv[0], '/')) {
-		/* If a program is not in this list, links to it are not checked
-		 * (store/share/own.c). */
+		/* Links to a program are checked only if it is in this list (store/share/own.c). */
 		if (!known_program_find(tool->argv[0]))
 			return error_set(
 				err, ERR_INTERNAL,

@@ -15,7 +15,7 @@
 
 #define NAME "a tool"
 
-/* System calls that older headers do not name. Each of them has the same number on every
+/* System calls that older headers do not name. Each call has the same number on every
  * architecture. */
 enum { FCHMODAT2 = 452, MAP_SHADOW_STACK, FUTEX_WAKE, FUTEX_WAIT, FUTEX_REQUEUE, MSEAL = 462 };
 
@@ -25,7 +25,7 @@ enum { FCHMODAT2 = 452, MAP_SHADOW_STACK, FUTEX_WAKE, FUTEX_WAIT, FUTEX_REQUEUE,
 			{.arg = (at), .op = SCMP_CMP_EQ, .datum_a = (value)} \
 		}                                                            \
 	}
-/* Allows clone() if exactly the flags `these` are set among the flags `those`. */
+/* Allows clone() if, among the flags `those`, exactly the flags `these` are set. */
 #define CLONE(those, these, why)                                                                 \
 	{                                                                                        \
 		.number = SCMP_SYS(clone), .reason = (why),                                      \
@@ -33,7 +33,7 @@ enum { FCHMODAT2 = 452, MAP_SHADOW_STACK, FUTEX_WAKE, FUTEX_WAIT, FUTEX_REQUEUE,
 		{ {.arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = (those), .datum_b = (these)} } \
 	}
 /* A filter cannot see the flags of clone3(), so clone3() is refused. The C library then uses
- * clone(). */
+ * clone(), whose flags the filter can see. */
 #define NAMESPACES                                                                    \
 	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | \
 	 CLONE_NEWUSER | CLONE_NEWUTS)
@@ -167,8 +167,9 @@ static const int always[] = {
 	SCMP_SYS(uname),
 };
 
-/* The fcntl() calls that programs with and without a cell may make. F_SETLEASE is refused: with it,
- * a tool could make other programs of the host wait when they open a file that the tool reads. */
+/* The fcntl() calls that programs with and without a cell may make. F_SETLEASE is refused, because
+ * a tool could use it to make other programs of the host wait. These programs would wait when they
+ * open a file that the tool reads. */
 static const struct isolate_syscall descriptors[] = {
 	ISOLATE_FCNTL,
 	ISOLATE_FCNTL_ROW(F_GETLK, "locks of files"),
@@ -176,7 +177,8 @@ static const struct isolate_syscall descriptors[] = {
 	ISOLATE_FCNTL_ROW(F_SETLKW, "locks of files"),
 };
 
-/* The additional system calls of a program outside a cell. */
+/* System calls that only a program outside a cell may make, in addition to the calls for all
+ * programs. */
 static const struct isolate_syscall alone[] = {
 	CLONE(NAMESPACES | CLONE_THREAD, CLONE_THREAD, "threads"),
 	ONLY(ioctl, 1, BLKGETSIZE64, "whether a file system is on a device, and how large"),
@@ -192,8 +194,8 @@ static const struct isolate_syscall alone[] = {
 	ONLY(prlimit64, 0, 0, "its own limits"),
 };
 
-/* The additional system calls of a program in a cell, which starts other programs and writes many
- * files. */
+/* System calls that only programs in a cell may make, in addition to the calls for all programs. A
+ * program in a cell starts other programs and writes many files. */
 static const int cell[] = {
 	/* Calls for processes. */
 	SCMP_SYS(execveat),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Unpacks a kernel. The packed kernel is found by payload_offset:
- * https://docs.kernel.org/arch/x86/boot.html. */
+/* Unpacks a kernel. The field payload_offset of the kernel's header tells where the packed kernel
+ * is: https://docs.kernel.org/arch/x86/boot.html. */
 #include "artifact/vmlinux.h"
 
 #include <elf.h>
@@ -20,12 +20,13 @@
 #include "base/path.h"
 
 #define SETUP_BYTES 0x270
-#define VERSION_MIN 0x208 /* the first version of the header that has the fields of the payload */
+/* the first version of the kernel's header that has fields for the payload */
+#define VERSION_MIN 0x208
 #define SECTOR 512u
 #define KERNEL_MAX (512ll << 20)
 
-/* The compressions that a kernel can have (init/Kconfig of Linux, KERNEL_GZIP and the other
- * choices). lzo is missing, since libarchive itself cannot unpack it. */
+/* The compressions that a kernel can have (KERNEL_GZIP and the other choices in init/Kconfig of
+ * Linux). lzo is missing, since libarchive cannot unpack it by itself. */
 #define PACKINGS \
 	(PACKING_GZIP | PACKING_BZIP2 | PACKING_XZ | PACKING_LZMA | PACKING_LZ4 | PACKING_ZSTD)
 
@@ -55,8 +56,8 @@ static int find_payload(int fd, struct payload *out)
 		return -1;
 	uint64_t sectors = setup[0x1f1] ? setup[0x1f1] : 4;
 	out->at = (off_t)((sectors + 1) * SECTOR + field32(setup, 0x248));
-	/* The payload ends with a length of 4 bytes. These bytes are left out, since some formats
-	 * would take them as a part of their own data. */
+	/* The payload ends with a length of 4 bytes. These bytes are left out, because some
+	 * decompressors would read them as data. */
 	out->size = field32(setup, 0x24c) - 4;
 	return 0;
 }

@@ -5,7 +5,8 @@
 
 #include "base/sha256.h"
 
-/* Converts struct hash to the context of libcrypto. A struct hash is such a context. */
+/* Converts a pointer to struct hash into a pointer to the context of libcrypto: both point to the
+ * same object. */
 static EVP_MD_CTX *context_of(struct hash *hash)
 {
 	return (EVP_MD_CTX *)hash;
