@@ -47,8 +47,8 @@ int place_subdir(const struct place *place, const char *name, struct error *err)
 int place_require_space(const struct place *place, uint64_t bytes, struct error *err);
 
 /* Call the functions of store/cache_write.h for the cache of the place: place_withdraw() removes
- * an entry, place_publish() adds a file to an entry, and the third function writes an entry's
- * record. */
+ * an entry, place_publish() adds a file to an entry, and place_record() writes the record of an
+ * entry. */
 int place_withdraw(const struct place *place, const char *name, struct error *err);
 int place_publish(const struct place *place, const char *file, const char *name, const char *suffix,
 		  struct error *err);

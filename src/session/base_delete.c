@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Deleting a base. No session and no pool of the base may exist any more. */
+/* Deletes a base, which must have no session and no pool. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -7,8 +7,7 @@
 #include "session/pools/pool.h"
 #include "session/templates/template.h"
 
-/* Returns whether the session's record cannot be read, so that the session may be made of any
- * base. */
+/* Returns true if the session's record cannot be read. Such a session may be made of any base. */
 static bool is_unreadable(const struct microagent *agent, const char *name)
 {
 	auto_session struct microagent_session *session = session_handle(agent, name, NULL);
@@ -17,8 +16,8 @@ static bool is_unreadable(const struct microagent *agent, const char *name)
 	return !session || (session_read_record(session, &why) < 0 && why.code == ERR_IO);
 }
 
-/* Fails if the base has a pool, which may have no session yet, or if a session is made of the base.
- */
+/* Fails if the base has a pool, or if a session is made of the base. The pool is checked too,
+ * because it may have no session yet. */
 static int refuse_used(struct microagent *agent, const struct base *base, struct error *err)
 {
 	auto_pool struct pool pool = POOL_NONE;

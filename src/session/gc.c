@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Orphans: what a crash, a reboot or a manual change in the state directory has left. Each orphan
- * is either adopted (recorded as what it is now, so that its user can look at it and destroy it) or
- * removed.
+ * Cleans up orphans: what a crash, a reboot or a manual change in the state directory has left.
+ * Each orphan is adopted or removed. An adopted orphan is recorded as what it now is, so that its
+ * user can look at it and destroy it.
  *
  *   a session whose maker is gone                 removed
  *   made just before the power failed, never run  removed: its records are empty
@@ -53,8 +53,8 @@ int gc_note(json_t *list, const char *name, const char *why, struct error *err)
 		       : error_errno(err, ENOMEM, "orphans");
 }
 
-/* Notes an orphan that could not be removed, so that the removal of other orphans can go on. The
- * error's text may have a name in it that is not UTF-8. */
+/* Notes an orphan that could not be removed, so that the caller can go on with the next orphan. The
+ * text of the error may contain a name that is not UTF-8. */
 int gc_leave(struct gc *gc, const char *name, const struct error *why, struct error *err)
 {
 	json_t *entry = json_pack("{s:s,s:o}", "name", name, "why",
@@ -102,19 +102,19 @@ static enum state bundle_state(const struct workspace *ws)
 	return known ? state : STATE_UNKNOWN;
 }
 
-/* Returns whether the session is recorded as alive. */
+/* Returns true if the session is recorded as alive, so that it should have a process. */
 static bool should_be_alive(const struct workspace *ws)
 {
 	enum state state = bundle_state(ws);
 
-	/* A session in quarantine has no machine. If its socket still exists, it had a machine,
-	 * which ended before it could remove the socket. */
+	/* A session in quarantine should have no machine. If the session's socket still exists, its
+	 * machine ended before the machine could remove the socket. */
 	if (state == STATE_QUARANTINED)
 		return faccessat(ws->fd, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	return state_is_live(state);
 }
 
-/* Returns the size of a file of the session, or -1 if there is no such file. */
+/* Returns the size of a file of the session in bytes, or -1 if the file does not exist. */
 static off_t file_size_of(const struct workspace *ws, const char *file)
 {
 	struct stat st;
@@ -124,8 +124,8 @@ static off_t file_size_of(const struct workspace *ws, const char *file)
 		       : -1;
 }
 
-/* Returns whether a loss of power has emptied the records of a session that never ran. The records
- * are only synced to the disk when the session first starts. */
+/* Returns true if a power failure has emptied the records of a session that never ran. This can
+ * happen because the records are only synced to the disk when the session first starts. */
 static bool is_lost_clone(const struct workspace *ws)
 {
 	off_t record = file_size_of(ws, SESSION_RECORD),
@@ -139,8 +139,8 @@ static bool is_lost_clone(const struct workspace *ws)
 
 #define MACHINE_GONE "its machine is gone, which is recorded now"
 
-/* Returns whether the session is recorded as failed or quarantined, and has no process. This is not
- * so if its user has started or ended the session meanwhile. */
+/* Returns true if the session is recorded as failed or quarantined and has no process. Returns
+ * false if its user has started or ended it meanwhile. */
 static bool is_adopted(const struct state_dir *dir, const char *id)
 {
 	auto_workspace struct workspace ws = {0};
@@ -161,8 +161,8 @@ static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct st
 
 	if (!session_name_of_id(id, name) || workspace_open(dir, id, false, &ws, NULL) < 0)
 		return 0;
-	/* The lease is checked last: a start takes the lease first, and records its state
-	 * afterwards. */
+	/* The lease is checked last, because a starting machine takes the lease first and records
+	 * its state afterwards. */
 	if (ws.fd >= 0) {
 		lost = is_lost_clone(&ws);
 		orphan = !lost && should_be_alive(&ws);
@@ -183,8 +183,8 @@ static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct st
 			return gc_leave(gc, name, &why, err);
 		return status == 0 ? gc_note(gc->removed, name, POWER_LOST, err) : 0;
 	}
-	/* The supervisor that is asked for the state checks what became of the machine, and records
-	 * the result. */
+	/* The supervisor is asked for the state. It finds out what happened to the machine, and
+	 * records the result. */
 	if (!orphan || microagent_status(sessions, id, NULL, NULL) < 0 || !is_adopted(dir, id))
 		return 0;
 	orphan_tell(gc->agent, name, ORPHAN_NO_PROCESS, ORPHAN_ADOPTED, MACHINE_GONE);
@@ -217,9 +217,9 @@ static int gc_bundles(struct gc *gc, struct error *err)
 
 /* --- processes without a bundle --------------------------------------------------------------- */
 
-/* Returns whether the process is the live supervisor of a session below place whose directory is
- * gone, and writes the session's name. Every other process of a session ends with its supervisor.
- */
+/* Returns true if the process is the live supervisor of a session below `place` whose directory is
+ * gone. Then writes the session's name to name. Other processes of the session need no check,
+ * because they end with its supervisor. */
 static bool is_lost_process(pid_t pid, const char *place, char name[SESSION_NAME_ROOM])
 {
 	size_t len = strlen(place);
@@ -249,8 +249,8 @@ static int end_if_lost(pid_t pid, void *data)
 	if (pid <= 1 || !is_lost_process(pid, search->place, name) ||
 	    proc_hold(pid, &lost, NULL) < 0)
 		return 0;
-	/* The process is checked again, because the pid may have passed to another process before
-	 * this process held it. */
+	/* The process is checked a second time. Before this process held it, it could have ended,
+	 * and its pid could have been given to another process. */
 	if (!is_lost_process(lost.pid, search->place, name) ||
 	    proc_signal(&lost, SIGKILL, NULL) < 0)
 		return 0;
@@ -280,7 +280,8 @@ json_t *microagent_session_gc(struct microagent *agent, struct error *err)
 		return NULL;
 	}
 	sessions_sweep(agent, removed, left);
-	/* Pools come last: by then the removed sessions have no tokens any more. */
+	/* The pools are cleaned up last, because the tokens of the removed sessions are gone by
+	 * then. */
 	if (gc_swept(&gc, err) < 0 || gc_processes(&gc, err) < 0 || gc_bundles(&gc, err) < 0 ||
 	    sessions_tell_gone(agent, adopted, err) < 0 || gc_pools(&gc, err) < 0)
 		return NULL;

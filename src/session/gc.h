@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that gc.c and gc_pools.c share. */
+/* Declares what gc.c and gc_pools.c share. */
 #ifndef SESSION_GC_H
 #define SESSION_GC_H
 
@@ -12,11 +12,12 @@ struct gc {
 	json_t *removed, *adopted, *left;
 };
 
-/* Appends {name, why} to one of the lists. */
+/* Appends the object {name, why} to a list of results. */
 int gc_note(json_t *list, const char *name, const char *why, struct error *err);
-/* Notes that a thing could not be removed, and why. The caller goes on with the next thing. */
+/* Notes that an orphan could not be removed, and the reason. The caller goes on with the next
+ * orphan. */
 int gc_leave(struct gc *gc, const char *name, const struct error *why, struct error *err);
-/* Cleans up the pools. Called last, when the sessions that were removed have no tokens any more. */
+/* Cleans up the pools. Called last, when the tokens of the removed sessions are gone. */
 int gc_pools(struct gc *gc, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Orphans of pools: tokens, members, and pools without a base or a filler. */
+/* Cleans up orphans of pools: tokens, members, and pools without a base or a filler. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -86,10 +86,10 @@ static int gc_ready(struct gc *gc, const struct pool *pool, struct error *err)
 
 #define ENDING_BROKE_OFF "its destruction was interrupted"
 
-/* Returns whether the member's token in ending/ was left by a process that has died. A living
- * process that destroys a member by its name, or because the member is dead, holds the member's
- * mark but not the pool's lock. So a token that still exists after this process has taken the mark
- * was left. */
+/* Returns true if a process that has died left the member's token in ending/. A living process may
+ * destroy a member by its name, or because the member is dead. That process holds the member's
+ * mark, but not the pool's lock. So if this process has got the mark and the token still exists, no
+ * living process uses the token. */
 static bool is_left_ending(const struct gc *gc, const struct pool *pool, const char *name)
 {
 	char mark[SESSION_MARK_ROOM];
@@ -109,8 +109,8 @@ static bool is_left_ending(const struct gc *gc, const struct pool *pool, const c
 	return left;
 }
 
-/* Finishes interrupted destructions of members. While this process has the pool's lock, no other
- * process sets or drains the pool. */
+/* Finishes interrupted destructions of members. This process holds the pool's lock, so no other
+ * process sets or drains the pool meanwhile. */
 static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 {
 	json_auto_t *names = pool_tokens(pool, POOL_ENDING, err);
@@ -127,7 +127,7 @@ static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 		struct error why = {0};
 		int noted;
 
-		/* A removal that has just failed is not tried again. */
+		/* If a removal has already failed in this run, it is not tried a second time. */
 		if (is_in(gc->left, word) || !is_left_ending(gc, pool, word))
 			continue;
 		orphan_tell(gc->agent, word, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED,
@@ -146,8 +146,8 @@ static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 
 #define POOL_LABEL_ROOM (sizeof(POOL_DIR "/") + NAME_MAX)
 
-/* Writes the label of a pool, pool/BASE. The label must differ from the name of the base, which may
- * still exist. */
+/* Writes the label of a pool, pool/BASE. The label must not be the name of the base, because the
+ * base may still exist. */
 static void pool_label(const char *base, char out[POOL_LABEL_ROOM])
 {
 	snprintf(out, POOL_LABEL_ROOM, POOL_DIR "/%s", base);
@@ -169,8 +169,8 @@ static int leave_pool(struct gc *gc, const char *base, const struct error *why, 
 	return gc_leave(gc, label, why, err);
 }
 
-/* Removes the members that a killed `pool set` or `pool drain` has left. A pool with a damaged
- * record is left alone, so that its user sees the record. */
+/* Removes the members that a killed `pool set` or `pool drain` has left. Skips a pool with a
+ * damaged record, so that its user can see the record. */
 static int gc_unkept(struct gc *gc, const struct pool *pool, struct error *err)
 {
 	json_auto_t *names = pool_tokens(pool, POOL_READY, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A base on disk: finding it, reading its record, and comparing its files with the record. */
+/* Finds a base on disk, reads its record, and compares its files with the record. */
 #include "session/bases/base.h"
 
 #include <errno.h>
@@ -30,7 +30,8 @@ void base_close(struct base *base)
 
 /* --- metadata -------------------------------------------------------------------------------- */
 
-/* Checks that the section names a file by the given key, with its digest. */
+/* Checks that the section of the metadata names a file by the key `key`, and has the file's
+ * digest. */
 static int check_file(const json_t *metadata, const char *section, const char *key,
 		      struct error *err)
 {
@@ -71,7 +72,7 @@ static int check_shape(const json_t *metadata, struct error *err)
 		    0 ||
 	    json_get_int(metadata, "", "cpuCount", JSON_OPTIONAL, 1, INT32_MAX, &cpus, err) < 0)
 		return -1;
-	/* The key "bytes" is required, because a session's disk may grow to this size. */
+	/* The key "bytes" is required, because it is the largest size of a session's disk. */
 	if (check_file(metadata, "disk", "file", err) < 0 ||
 	    json_get_int(json_object_get(metadata, "disk"), "disk", "bytes", JSON_REQUIRED, 1,
 			 INT64_MAX, &bytes, err) < 0)
@@ -174,8 +175,8 @@ unsigned base_newest(const struct state_dir *dir, const char *name)
 	return newest;
 }
 
-/* Sets an error whose reason names the base without its version, because a user cannot ask for a
- * certain version to be made. */
+/* Sets the error for a missing base. The reason names the base without a version, because a user
+ * can make a base, but cannot choose its version. */
 static int not_found(const char *word, const char *dir, struct error *err)
 {
 	struct base_name name = {0};
@@ -261,7 +262,7 @@ void base_files_free(struct base_file files[BASE_FILES])
 		free(steal_ptr(&files[i].path));
 }
 
-/* The guests whose bases have a certain file. */
+/* The kinds of guests whose bases have a certain file. */
 enum of_guest { OF_LINUX = 1, OF_MACOS = 2, OF_BOTH = OF_LINUX | OF_MACOS };
 
 int base_files(const struct base *base, struct base_file out[BASE_FILES], struct error *err)
@@ -288,7 +289,7 @@ int base_files(const struct base *base, struct base_file out[BASE_FILES], struct
 		files[i].sha256 = metadata_text(base->metadata, rows[i].label, "sha256");
 		const char *path = metadata_text(base->metadata, rows[i].label, rows[i].key);
 
-		/* The recorded path of a file in the bundle is relative, because the bundle may
+		/* The metadata has relative paths for files in the bundle, because the bundle may
 		 * have been moved. */
 		files[i].path = path_join(base->path, path ? path : BASE_LAYER, err);
 		if (!files[i].path) {

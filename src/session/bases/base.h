@@ -2,20 +2,20 @@
 /*
  * A base: a bundle <state>/bases/NAME-vN.bundle with a disk that is never written again. Its files:
  *
- *   metadata.json  what it is made of, with digests (schema/base.json)
+ *   metadata.json  what the base is made of, with digests (schema/base.json)
  *   disk.img       raw ext4
  *   overlay.qcow2  an empty layer over the disk, which a session copies if the file system has no
  *                  reflinks
  *   provision.log  the log of the provisioning, if there was one
  *
- * A base whose guest is macOS has no layer and no kernel. Such a base has the files of
+ * A base with a macOS guest has no layer and no kernel. Such a base has the files of
  * contract/macos.h and
  *
  *   restore.ipsw   the restore image from which macOS was installed, for a later installation
  *
- * A base is made under another name and renamed when it is sealed, so a bundle under its final name
- * is whole. A process that makes a session of a base holds a shared flock on the base's directory
- * during this time. A process that deletes a base first takes an exclusive flock, and then looks
+ * A base is made under another name. It is renamed when it is sealed, so a bundle with its final
+ * name is whole. A process that makes a session of a base holds a shared flock on the base's
+ * directory meanwhile. A process that deletes a base first takes an exclusive flock, and then looks
  * for sessions of the base.
  */
 #ifndef SESSION_BASE_H
@@ -33,23 +33,25 @@
 #define BASE_LOG "provision.log"
 #define BASE_IPSW "restore.ipsw"
 #define BASE_NAME_MAX 32
-/* The "format" of the metadata, which depends on the guest. */
+/* The "format" in the metadata of a base, which depends on the guest. */
 #define BASE_FORMAT_LINUX 1
 #define BASE_FORMAT_MACOS 2
 
-/* The name of a base in its parts, for example "web", 3 and "web-v3". */
+/* The parts of a base's name, for example "web", 3 and "web-v3". */
 struct base_name {
 	char name[BASE_NAME_MAX + 1];
-	unsigned version; /* 0: the name has no version, and means the newest */
+	unsigned version; /* version in the name; 0: the name has no version, and means the newest
+			   * version */
 	char full[BASE_NAME_MAX + 16];
 };
-/* Parses a name like "web-v3" or "web". ERR_INVALID: `word` is no such name. */
+/* Parses a base's name like "web-v3" or "web". ERR_INVALID: `word` is not a base's name. */
 int base_name_parse(const char *word, struct base_name *out, struct error *err);
-/* Checks that word names one version of a base, as "web-v3" does. Otherwise fails with ERR_INVALID.
- * A word that passes is a single component of a path, and neither "." nor "..", so it leads to no
- * other directory. */
+/* Checks that word names one version of a base, like "web-v3". Otherwise fails with ERR_INVALID. A
+ * word that passes is a single component of a path, and is neither "." nor "..". So it cannot lead
+ * to another directory. */
 int base_version_check(const char *word, struct error *err);
-/* Parses the file name of a bundle, "web-v3.bundle". Returns false if `file` is no such name. */
+/* Parses the file name of a bundle, such as "web-v3.bundle". Returns false if `file` is not such a
+ * name. */
 bool base_name_of_bundle(const char *file, struct base_name *out);
 
 struct base {
@@ -63,36 +65,37 @@ struct base {
 		.fd = -1 \
 	}
 
-/* The ways to open a base. BASE_SHARED opens it for use. BASE_EXCLUSIVE opens it to delete it, and
- * accepts a damaged base too. */
+/* The ways to open a base. BASE_SHARED opens a base to use it. BASE_EXCLUSIVE opens a base to
+ * delete it, and also accepts a damaged base. */
 enum base_use { BASE_SHARED, BASE_EXCLUSIVE };
-/* Opens a base and locks it. ERR_NOT_FOUND names the base and the bases that exist. ERR_CONFLICT:
- * another process works on the base. */
+/* Opens a base and locks it. ERR_NOT_FOUND: the message names the missing base and the bases that
+ * exist. ERR_CONFLICT: another process works on the base. */
 int base_open(const struct microagent *agent, const char *word, enum base_use use, struct base *out,
 	      struct error *err);
 void base_close(struct base *base); /* accepts BASE_NONE */
 #define auto_base __attribute__((cleanup(base_close)))
 
-/* Returns the newest version of the base `name` in `dir`; 0 if there is none. */
+/* Returns the newest version of the base `name` in `dir`, or 0 if the base does not exist. */
 unsigned base_newest(const struct state_dir *dir, const char *name);
 
 /*
- * A file of a base that must not change. The initrd is no such file: it has software of this host,
- * which an upgrade replaces, also for bases that exist. metadata.json says which initrd the base
- * had when it was sealed, and a verification says whether the initrd was replaced after that.
+ * A file of a base that must not change. The initrd may change, so it is not such a file: it
+ * contains software of this host, which an upgrade replaces, also for existing bases. metadata.json
+ * names the initrd that the base had when it was sealed. A verification reports whether the initrd
+ * was replaced later.
  */
 struct base_file {
-	const char *label; /* "disk", "kernel", "layer"... */
-	char *path;	   /* NULL: the base has no such file */
-	/* The recorded digest; NULL: an earlier version, which recorded none, has sealed the
-	 * base. */
+	const char *label; /* name of the file in reports: "disk", "kernel", "layer"... */
+	char *path;	   /* path of the file; NULL: the base has no such file */
+	/* The recorded digest. NULL: an earlier version of this program sealed the base, and
+	 * recorded no digest. */
 	const char *sha256;
 };
 enum {
 	BASE_FILE_DISK,
-	BASE_FILE_KERNEL, /* a base whose guest is macOS has no kernel and no layer */
+	BASE_FILE_KERNEL, /* a base with a macOS guest has no kernel and no layer */
 	BASE_FILE_LAYER,
-	BASE_FILE_AUXILIARY, /* only a base whose guest is macOS has this file and the next ones */
+	BASE_FILE_AUXILIARY, /* only a base with a macOS guest has this file and those after it */
 	BASE_FILE_MODEL,
 	BASE_FILE_IDENTIFIER,
 	BASE_FILE_IPSW,
@@ -100,36 +103,35 @@ enum {
 };
 int base_files(const struct base *base, struct base_file out[BASE_FILES], struct error *err);
 void base_files_free(struct base_file files[BASE_FILES]);
-/* Returns whether the base's guest is macOS, and not Linux. */
+/* Returns true if the guest of the base is macOS, false if it is Linux. */
 bool base_is_macos(const struct base *base);
-/* Returns "amd64" or "arm64", the architecture of everything that is made of the base. A base that
- * was sealed before there were several architectures is for amd64. */
+/* Returns "amd64" or "arm64", the architecture of the base and its sessions. A base without a
+ * recorded architecture was sealed by an earlier version of this program, and is for amd64. */
 const char *base_architecture(const struct base *base);
-/* Returns the machine for a session that is made of the base: the machine `asked`, with the base's
- * architecture. If no memory or processors were asked for, they are the base's. */
+/* Returns the machine for a session of the base: the machine `asked`, with the architecture of the
+ * base. If `asked` has no memory or no processors, the base's values are used. */
 struct microagent_machine base_machine(const struct base *base,
 				       const struct microagent_machine *asked);
-/* Returns the names of the image of which the base was made (contract/provenance.h). Returns an
+/* Returns the names of the image that the base was made of (contract/provenance.h). Returns an
  * empty object if the base was made of a file without a recorded digest. The caller releases the
- * result. */
+ * object. */
 json_t *base_provenance(const struct base *base, struct error *err);
-/* Checks the digests of all files except the restore image, since sessions are not made from the
- * restore image. ERR_CONFLICT names the first file whose digest is not the recorded one. ERR_IO: a
- * file cannot be read. Digests are remembered (store/digests.h), so the check is fast unless a file
+/* Checks the digests of all files except the restore image, which sessions do not use.
+ * ERR_CONFLICT: the message names the first file whose digest is not the recorded one. ERR_IO: a
+ * file cannot be read. Digests are remembered (store/digests.h), so the check is fast if no file
  * has changed. */
 int base_check(const struct base *base, struct error *err);
 
-/* Clears the flag by which nobody can change a file (file_set_immutable()) on all files of a
- * bundle. */
+/* Clears the immutable flag (file_set_immutable()) of all files in a bundle. */
 void base_clear_immutable(int dir);
 
-/* Removes the bundle of a base that was opened to be deleted. */
+/* Removes the bundle of a base that was opened with BASE_EXCLUSIVE. */
 int base_remove(const struct microagent *agent, const struct base *base, struct error *err);
-/* Removes bases that were being made or deleted when their processes died. Appends each name to
- * `removed`, which may be NULL. */
+/* Removes each base whose maker or deleter was killed before it had finished. Appends the names of
+ * these bases to `removed`, which may be NULL. */
 void bases_sweep(const struct microagent *agent, json_t *removed);
 
-/* Reads metadata.json of a bundle. An error names the file. */
+/* Reads metadata.json of a bundle. An error names the file. The caller releases the result. */
 json_t *base_metadata_read(int fd, const char *path, struct error *err);
 
 #endif

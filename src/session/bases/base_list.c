@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Listing the bases and checking whether they are whole. */
+/* Lists the bases, and checks whether they are whole. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ json_t *microagent_base_list(struct microagent *agent, struct error *err)
 		struct error failed = {0};
 		json_auto_t *entry = microagent_base_show(agent, name, &failed);
 
-		/* A base that is being deleted just now is skipped. */
+		/* Skips a base that another process is deleting. */
 		if (!entry && (failed.code == ERR_NOT_FOUND || failed.code == ERR_CONFLICT))
 			continue;
 		if (!entry)
@@ -117,8 +117,10 @@ json_t *microagent_base_list(struct microagent *agent, struct error *err)
 struct sealed_file {
 	const char *what, *path;
 	enum digest_part part;
-	const char *sha256; /* the digest at the sealing of the base; NULL: not recorded */
-	/* The digest that the cache has recorded since the file was refreshed; or "". */
+	const char *sha256; /* the digest that was recorded when the base was sealed; NULL: not
+			     * recorded */
+	/* The digest that the cache recorded after the file was refreshed, or "" if there is
+	 * none. */
 	const char *newer;
 };
 
@@ -145,8 +147,8 @@ static json_t *verify_base_file(const struct sealed_file *file)
 			 "refreshed", refreshed ? json_true() : NULL);
 }
 
-/* Appends one result for each file to checks. Returns 1 if every file is as it was sealed or
- * refreshed, 0 if one is not, or -1 with an error. */
+/* Appends one result for each file to checks. Returns 1 if every file has the digest of its sealing
+ * or of its refresh, 0 if a file has not, or -1 with err set. */
 static int verify_sealed(const struct sealed_file *files, size_t count, json_t *checks,
 			 struct error *err)
 {
@@ -180,7 +182,7 @@ static int verify_own_files(const struct base *base, json_t *checks, struct erro
 	return status;
 }
 
-/* Checks the base's template. A template with a damaged record is reported in checks. */
+/* Checks the base's template. If the template's record is damaged, this is reported in checks. */
 static int verify_template(const struct base *base, json_t *checks, struct error *err)
 {
 	static const struct {
@@ -213,8 +215,8 @@ static int verify_template(const struct base *base, json_t *checks, struct error
 	return ok;
 }
 
-/* Checks the initrd. The initrd has this host's own software, which an upgrade replaces. The cache
- * records the digest of the replaced initrd, and this digest is accepted too. */
+/* Checks the initrd. It contains this host's own software, which an upgrade replaces. The cache
+ * then records the new initrd's digest. This digest is accepted too. */
 static int verify_initrd(const struct base *base, json_t *checks, struct error *err)
 {
 	const json_t *initrd = json_object_get(base->metadata, "initrd");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making a base. A base in the making is <state>/bases/.making-XXXXXX. Its maker holds an exclusive
- * flock on this directory; the flock ends with the maker. A directory without a flock was left by a
- * killed maker, and the next maker removes the directory. A sealed base gets its name by a rename
- * that replaces nothing.
+ * Makes a base. The directory of an unfinished base is <state>/bases/.making-XXXXXX. Its maker
+ * holds an exclusive flock on it, which ends with the maker. A directory without a flock was left
+ * by a killed maker, and the next maker removes it. A sealed base gets its name by a rename that
+ * replaces nothing.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -27,8 +27,8 @@
 #include "session/macos/macos.h"
 
 #define MAKING ".making-"
-/* The bytes that the disk of a provisioned base has more than its image, and the largest size that
- * a disk gets by this addition. */
+/* ROOM_BYTES is the number of bytes that the disk of a provisioned base gets in addition to its
+ * image. The disk becomes at most ROOM_MOST_BYTES large by this. */
 #define ROOM_BYTES (1ull << 30)
 #define ROOM_MOST_BYTES (4ull << 30)
 
@@ -39,8 +39,8 @@
 
 /* --- the directory --------------------------------------------------------------------------- */
 
-/* Removes the directories whose makers have ended, and appends their names to removed, which may be
- * NULL. The caller has locked the directory of all bases. */
+/* Removes directories of unfinished bases whose makers have ended. Appends their names to removed,
+ * which may be NULL. The caller has locked the directory of all bases. */
 static void sweep_locked(const struct state_dir *dir, json_t *removed)
 {
 	int own = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -96,15 +96,16 @@ int base_remove(const struct microagent *agent, const struct base *base, struct 
 		return -1;
 	snprintf(file, sizeof(file), "%s" BUNDLE_SUFFIX, base->name.full);
 	snprintf(gone, sizeof(gone), MAKING "%s", file);
-	/* The bundle is renamed first, because a bundle under its final name must be whole. */
+	/* The bundle is renamed before it is removed, because a bundle with a final name must be
+	 * whole. */
 	if (renameat(dir.fd, file, dir.fd, gone) < 0)
 		return error_errno(err, errno, "%s", base->path);
 	base_clear_immutable(base->fd);
 	return path_remove_tree_at(dir.fd, gone, err);
 }
 
-/* Makes and locks the directory of the new base. The lock on the directory of all bases keeps other
- * processes from seeing the new directory before it is locked. */
+/* Makes and locks the directory of the new base. Meanwhile the directory of all bases is locked, so
+ * no other process sees the new directory before it is locked. */
 static int make_base_directory(struct making *m, struct error *err)
 {
 	autoclose int lock = lock_bases(&m->dir, err);
@@ -167,8 +168,8 @@ static int find_parts(struct making *m, struct error *err)
 	return m->kernel.initrd ? 0 : -1;
 }
 
-/* Runs microagent-artifact to import spec->oci into the cache, where the next base of the same
- * image finds it. Sets m->image to the imported image. */
+/* Imports the image spec->oci into the cache with microagent-artifact. The next base of the same
+ * image finds it there. Sets m->image to the imported image. */
 static int import_image(struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
@@ -177,8 +178,8 @@ static int import_image(struct making *m, struct error *err)
 	char name[BASE_NAME_MAX + 8], size[24], text[512];
 	size_t n = 3;
 
-	/* An image's name has only small letters, and its end says the image's architecture. A
-	 * base's name may have any end, so "-base" is added. */
+	/* An image's name has only small letters, and may end with the name of an architecture.
+	 * "-base" is appended, so that the end of a base's name is not read as an architecture. */
 	snprintf(name, sizeof(name), "%s-base", m->base.name);
 	for (char *c = name; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
@@ -198,9 +199,9 @@ static int import_image(struct making *m, struct error *err)
 	return cache_image_find(name, m->architecture, &m->image, err);
 }
 
-/* Returns the largest size that a file can have here, in MiB: at least `fits`, and less than
- * `does_not`. The system has no interface that tells this size, so sizes are tried with a file that
- * is removed soon after. */
+/* Returns the largest size in MiB that a file can have on this file system. The size is at least
+ * `fits` and less than `does_not`. The system has no interface that tells this size, so sizes are
+ * tried with a file that is removed afterwards. */
 static uint64_t largest_mib(int fd, uint64_t fits, uint64_t does_not)
 {
 	while (does_not - fits > 1) {
@@ -214,9 +215,10 @@ static uint64_t largest_mib(int fd, uint64_t fits, uint64_t does_not)
 	return fits;
 }
 
-/* Copies the image to the base's disk, and gives the disk the requested size. Without a request,
- * the disk gets some free room if the base will be provisioned; but an imported image already got
- * its free room from the import. The guest later makes the file system as large as the disk. */
+/* Copies the image to the base's disk, and gives the disk the requested size. If no size was
+ * requested and the base will be provisioned, the disk gets some free space. An imported image
+ * already has free space, so it gets no more. The guest later makes the file system as large as the
+ * disk. */
 static int copy_base_disk(const struct making *m, struct error *err)
 {
 	autoclose int image = image_open(&m->image, err);
@@ -299,8 +301,8 @@ int microagent_base_create(struct microagent *agent, const char *word,
 			word, m.base.name);
 	if (machine_check(&spec->machine, MACHINE_BASE, err) < 0)
 		return -1;
-	/* A sealed base cannot be changed, so a value that no session of the base could have is
-	 * refused now. */
+	/* A sealed base cannot be changed. So a value that no session could use is refused before
+	 * the base is made. */
 	if (spec->size_mib < 0 || spec->size_mib > INT64_MAX >> 20)
 		return error_set(err, ERR_INVALID,
 				 "the size of a disk must be between 1 and %lld MiB, and is %lld",

@@ -7,8 +7,8 @@
 
 #include "session/bases/base.h"
 
-/* Finds a version like "-v3" at the end of the first `len` bytes. Returns the index where the
- * version begins, and sets *version to its number. Returns `len` if there is no version. */
+/* Finds a version like "-v3" at the end of the first `len` bytes of word. Returns the index of the
+ * version's first byte, and sets *version to its number. Returns `len` if there is no version. */
 static size_t find_version(const char *word, size_t len, unsigned *version)
 {
 	size_t digits = len;

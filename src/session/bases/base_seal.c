@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of making a base: the digests of all files that its sessions are made of, and its name.
- */
+/* Seals a base: computes the digests of all files that its sessions are made of, and gives the base
+ * its name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -71,8 +71,8 @@ static json_t *init_record(const char *initrd, struct error *err)
 	return json_pack("{s:s}", "sha256", digest);
 }
 
-/* The mode 0444 is set before the digest is made: the digest is remembered together with the file's
- * times, which the change of the mode alters. */
+/* The mode is set to 0444 before the digest is computed. The digest is stored together with the
+ * file's times, which setting the mode changes. */
 int base_seal_file(int dir, const char *name, struct stat *st, char digest[DIGEST_TEXT],
 		   struct error *err)
 {
@@ -131,7 +131,7 @@ static json_t *source_record(const struct making *m, struct error *err)
 	return steal_ptr(&source);
 }
 
-/* Writes the maker of the base, as "user@host". */
+/* Writes the name of the base's maker to out, as "user@host". */
 static void creator(char out[256])
 {
 	struct passwd entry, *user = NULL;
@@ -145,8 +145,8 @@ static void creator(char out[256])
 		snprintf(out, 256, "uid %u@%s", (unsigned)geteuid(), host);
 }
 
-/* Returns a default for the base's sessions: `given`, unless it is 0; else the number that macOS
- * needs, or `otherwise` if the guest is Linux. */
+/* Returns a default for the base's sessions: `given` if it is not 0. Otherwise returns the number
+ * that macOS needs, or `otherwise` if the guest is Linux. */
 static int64_t size_for_sessions(const struct making *m, int64_t given, const char *key,
 				 int64_t otherwise)
 {
@@ -160,7 +160,7 @@ static json_t *describe_base(const struct making *m, struct error *err)
 	const struct microagent_base_spec *spec = m->spec;
 	const struct cache_image *image = &m->image;
 	/* The image's settings for its programs. The variables in "env" are set for every command
-	 * of a session. */
+	 * that runs in a session. */
 	const struct {
 		const char *key;
 		json_t *value;
@@ -208,8 +208,8 @@ static json_t *describe_base(const struct making *m, struct error *err)
 /* An entry of the metadata: the record of one file, with its digest. */
 struct sealed {
 	const char *key;
-	json_t *record; /* released by put_sealed(); NULL: the record could not be made, and err
-			 * says why */
+	json_t *record; /* the record; put_sealed() releases it; NULL: it could not be made, and err
+			 * is set */
 };
 
 static int put_sealed(json_t *metadata, const struct sealed *files, size_t count, struct error *err)
@@ -274,8 +274,8 @@ void base_clear_immutable(int dir)
 	set_immutable(dir, false);
 }
 
-/* Remembers the digest of a sealed file although the file is young. The digest still holds, because
- * only this process has had the file open. */
+/* Digests of new files are usually not stored. This digest is stored, because only this process has
+ * had the file open. */
 void base_remember_sealed(int dir, const char *file, const char *digest)
 {
 	autoclose int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -302,9 +302,9 @@ static void remember_digests(const struct making *m, const json_t *metadata)
 			json_text(json_object_get(metadata, rows[i].key), "sha256", NULL));
 }
 
-/* Gives the base its name. Returns 0 if this succeeds, 1 if another process already has the name,
- * or -1 with an error. With 1, the caller tries the next version. With an error, the rename is
- * undone. That is safe: this process has locked the directory, so no other process has opened
+/* Renames the base to its final name. Returns 0 on success, 1 if another base already has the
+ * name, or -1 with err set. After 1, the caller tries the next version. On an error, the rename is
+ * undone. This is safe: the directory is locked by this process, so no other process has opened
  * it. */
 static int publish_base(struct making *m, struct error *err)
 {
@@ -316,7 +316,8 @@ static int publish_base(struct making *m, struct error *err)
 	if (file_sync(m->dir.fd) < 0) {
 		error_errno(err, errno, "%s", m->dir.path);
 		if (file_rename_new(m->dir.fd, file, m->dir.fd, m->name) < 0)
-			m->name[0] = '\0'; /* the base keeps its final name, and is whole */
+			m->name[0] = '\0'; /* empty, so that the directory, which has its final name
+					    * now, is not removed */
 		return -1;
 	}
 	m->name[0] = '\0';
@@ -336,7 +337,8 @@ int base_seal(struct making *m, json_t **base, struct error *err)
 		name->version = base_newest(&m->dir, name->name) + 1;
 		snprintf(name->full, sizeof(name->full), "%s-v%u", name->name, name->version);
 		metadata = describe_base(m, err);
-		/* Removes the layer of the previous attempt, whose name another process took. */
+		/* Removes the layer that the previous attempt made, before another process took
+		 * that attempt's name. */
 		(void)unlinkat(m->fd, BASE_LAYER, 0);
 		if (!metadata ||
 		    (m->macos ? add_macos_files : add_linux_files)(m, metadata, err) < 0)

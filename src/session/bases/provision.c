@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Provisioning makes a base of an image. The disk of the base is booted once, in the foreground, so
- * that the machine ends with the maker of the base. Meanwhile the base's directory contains
+ * Makes a base from an image by provisioning. The disk of the base is booted once, in the
+ * foreground, so that the machine ends with the maker of the base. Meanwhile the base's directory
+ * contains
  *
  *   work/state/  a state directory with one workspace, `provision`
  *   work/stage/  the files that the guest is given
  *
- * and both are removed before the base is sealed. Only the guest changes the files on its disk: the
- * host parses no file system.
+ * Both are removed before the base is sealed. Only the guest changes the files on its disk, because
+ * the host must not parse a file system that a guest could write.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@ bool provision_is_asked(const struct microagent_base_spec *spec)
 	return spec->script || spec->oci || spec->size_mib || (spec->stage && spec->stage[0]);
 }
 
-/* A macOS guest needs no set-up by commands. Its disk has the agent, and a program that sets the
+/* A macOS guest is not set up by commands. Its disk contains the agent, and a program that sets the
  * guest up at its first boot. */
 static int work_in_macos(struct provisioning *p, struct error *err)
 {
@@ -50,7 +51,8 @@ static int work_in_linux(struct provisioning *p, struct error *err)
 	if (provision_helper(p, "account", err) < 0 || provision_stage_in_guest(p, err) < 0 ||
 	    (p->spec->script && provision_run_script(p, err) < 0))
 		return -1;
-	/* The account is made again, since the script may have changed the user agent. */
+	/* The account is set up a second time, because the script may have changed the user
+	 * "agent". */
 	provision_log_doing(&p->log, "keeping the user agent to /workspace, /tmp and his home");
 	if (provision_helper(p, "account", err) < 0 || provision_helper(p, "confine", err) < 0)
 		return -1;

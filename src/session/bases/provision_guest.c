@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps of a provisioning that run in the guest: the verbs of microagent-files, and the
+/* Runs the steps of a provisioning that happen in the guest: the verbs of microagent-files, and the
  * script. */
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +12,12 @@
 
 #define HELPER "microagent-files"
 #define ROOT_USER "0"
-/* These paths are in the guest's memory, so their files are not on its disk. */
+/* Paths in a file system in the guest's memory, so that these files do not get onto the guest's
+ * disk. */
 #define GUEST_STAGE "/run/microagent-stage"
 #define GUEST_SCRIPT "/run/microagent-provision"
-/* The largest size of a script for macOS, in bytes. The script is passed as one argument. This size
- * is the longest argument that Linux accepts; macOS accepts longer ones. */
+/* The largest size in bytes of a script for macOS, which is passed as one argument. Linux accepts
+ * no longer argument; macOS does. */
 #define MACOS_SCRIPT_BYTES 131000
 
 static int check_cancelled(const struct microagent_result *result, struct error *err)
@@ -24,7 +25,7 @@ static int check_cancelled(const struct microagent_result *result, struct error 
 	return result->cancelled ? error_set(err, ERR_UNAVAILABLE, "cancelled") : 0;
 }
 
-/* Makes an error of the helper's message about its failure. The first line of the message is an
+/* Sets an error from the helper's message about its failure. The first line of the message is an
  * error code, and the next line is a text. */
 static int explain_helper(const struct provisioning *p, const struct microagent_result *result,
 			  struct error *err)

@@ -82,7 +82,7 @@ static void take_script_line(struct provision_log *log, struct buf *rest)
 			snprintf(log->step, sizeof(log->step), "%s", line + strlen(HEADING));
 			tell_provisioner(log, MICROAGENT_BASE_STEP, line + strlen(HEADING));
 		} else {
-			/* Text after a carriage return overwrites the line on a terminal, so only
+			/* On a terminal, text after a carriage return overwrites the line. So only
 			 * the text after the last carriage return is reported. */
 			carriage = strrchr(line, '\r');
 			tell_provisioner(log, MICROAGENT_BASE_OUTPUT,
@@ -122,15 +122,15 @@ void provision_log_flush(struct provision_log *log)
 
 /* --- kept ------------------------------------------------------------------------------------ */
 
-/* Moves the log to logs/"base-web-2026-05-10T14-22-00Z.log", with a number before ".log" if that
- * file exists. Writes the new name to `out`. */
+/* Moves the log to a file such as logs/"base-web-2026-05-10T14-22-00Z.log". If that file exists,
+ * puts a number before ".log". Writes the new path to `out`. */
 static int move_log(int dir, const char *name, const char *base, const struct state_dir *logs,
 		    char *out, size_t size)
 {
 	char now[CLOCK_TEXT];
 
 	clock_rfc3339(clock_real_ns(), now);
-	now[19] = '\0'; /* cuts the milliseconds off */
+	now[19] = '\0'; /* removes the milliseconds from the time */
 	now[13] = now[16] = '-';
 	for (unsigned i = 1; i < 100; i++) {
 		char number[8] = "";
@@ -146,7 +146,7 @@ static int move_log(int dir, const char *name, const char *base, const struct st
 	return -1;
 }
 
-/* Does nothing if the log is empty, as after a failure before the first message. */
+/* Does nothing for an empty log, as after a failure before the first message. */
 void provision_log_keep(const struct provision_log *log, const struct microagent *agent, int dir,
 			const char *name, const char *base, const char *nothing, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The log of provisioning or warming a base. Its messages go to the caller and to a file. */
+/* Writes the log of provisioning or warming a base. The caller and a file get its messages. */
 #ifndef SESSION_PROVISION_LOG_H
 #define SESSION_PROVISION_LOG_H
 
@@ -11,35 +11,36 @@
 #include "base/buf.h"
 #include "microagent_session.h"
 
-/* Receives a line for the caller. */
+/* Gets a line of the log for the caller. */
 typedef void provision_said_fn(void *data, enum microagent_base_line kind, const char *text);
 
 struct provision_log {
-	provision_said_fn *said; /* NULL: only the file gets the messages */
+	provision_said_fn *said; /* gets each message for the caller; NULL: only the file gets the
+				  * messages */
 	void *data;
 	int fd;
 	uint64_t written;
-	struct buf
-		rest[2]; /* for stdout and stderr: the last line, whose newline has not come yet */
-	char step[256];	 /* the latest heading that the script has written; "": none */
-	struct error failed; /* the first error of a write to the file */
+	struct buf rest[2]; /* last line of stdout and of stderr, if its newline has not come yet */
+	char step[256]; /* the latest heading that the script has written; "" if there is none */
+	struct error failed; /* the first error in writing to the file */
 };
 
-/* Prepares a log. `fd` is an empty file, which the caller closes. */
+/* Prepares a log. `fd` is the descriptor of an empty file, which the caller closes. */
 void provision_log_init(struct provision_log *log, provision_said_fn *said, void *data, int fd);
 void provision_log_free(struct provision_log *log);
 
 void provision_log_doing(struct provision_log *log, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Logs output of the script. Returns 0, or -1 if the file cannot be written; log->failed has the
- * error then. */
+/* Logs output of the script. Returns 0, or -1 if the file cannot be written; the error is then in
+ * log->failed. */
 int provision_log_output(struct provision_log *log, enum microagent_output stream,
 			 const void *bytes, size_t len);
-/* Logs the last output, which has no newline, as a line. Called when the script has ended. */
+/* Logs the last output of a stream as a line, although it has no newline. Called when the script
+ * has ended. */
 void provision_log_flush(struct provision_log *log);
 /* Keeps the log after a failure. If the log has any message, its file dir/name is moved to
- * <state>/logs/base-NAME-TIME.log, and *err names this path. `nothing` says that the base or
- * template was not made, and is added to *err too. */
+ * <state>/logs/base-NAME-TIME.log, and this path is added to *err. `nothing` is a text that the
+ * base or template was not made, which is also added to *err. */
 void provision_log_keep(const struct provision_log *log, const struct microagent *agent, int dir,
 			const char *name, const char *base, const char *nothing, struct error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine of a provisioning. It runs in the foreground, with a workspace `provision` in a state
- * directory of its own. */
+/* Runs the machine of a provisioning. The machine runs in the foreground. Its workspace `provision`
+ * is in a separate state directory. */
 #include <poll.h>
 #include <string.h>
 
@@ -29,8 +29,9 @@ void provision_wait_gone(const char *dir)
 	state_dir_close(&state);
 }
 
-/* Returns the memory of the machine, in MiB. The staged files lie in a file system in the guest's
- * memory, which may use half of the memory, so twice their size is added. */
+/* Returns the size of the machine's memory in MiB. The staged files are in a file system in the
+ * guest's memory. This file system may use half of the memory, so twice the files' size is
+ * added. */
 static int64_t memory_mib(const struct provisioning *p)
 {
 	int64_t least = (int64_t)limit_get(LIMIT_PROVISION_MEMORY_MIB);
@@ -62,7 +63,8 @@ static json_t *machine_config(const struct provisioning *p, struct error *err)
 	made.rootfs = disk;
 	spec.machine.memory_mib = memory_mib(p);
 	spec.machine.cpus = cpus(p);
-	/* The image's variables are set for every command. The image's entrypoint is not run. */
+	/* Only the image's variables are used, which are set for every command. The image's
+	 * entrypoint is not run. */
 	made.image.env = p->making->image.env;
 	config = creation_config(p->agent, &made, &spec, err);
 	if (!config || (p->making->macos && macos_put_config(p->path, config, err) < 0))
@@ -112,9 +114,9 @@ int provision_boot(struct provisioning *p, struct error *err)
 	return p->guest ? 0 : -1;
 }
 
-/* Waits a moment for the supervisor's answer: if the machine has died, the answer says why, and
- * this reason replaces `err`. If no answer comes, the machine lives on without its connection;
- * `err` stays, and the caller ends the machine. Always returns -1. */
+/* Waits a moment for the supervisor's answer. If the machine has died, the answer contains the
+ * reason, which replaces `err`. If no answer comes, the machine runs on without its connection.
+ * `err` then stays, and the caller ends the machine. Always returns -1. */
 int provision_explain_lost(struct supervisor_run *supervisor, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_LOST_MS);

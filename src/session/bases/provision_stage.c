@@ -27,8 +27,9 @@ static const char *staged_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Copies a user's file to `name` in dir. If `mode` is 0, the copy gets the permissions of the file,
- * and its owner can read and write the copy. Returns a descriptor of the copy. */
+/* Copies a user's file to the file `name` in dir, and returns a descriptor of the copy. If `mode`
+ * is 0, the copy gets the permissions of the user's file, and its owner may also read and write
+ * it. */
 static int copy_to_stage(const char *path, int dir, const char *name, mode_t mode,
 			 struct error *err)
 {
@@ -54,7 +55,7 @@ static int copy_to_stage(const char *path, int dir, const char *name, mode_t mod
 	return copy < 0 ? error_errno(err, errno, "%s", path) : steal_fd(&copy);
 }
 
-/* Returns {"name","sha256","bytes"} of the copy. */
+/* Returns the object {"name","sha256","bytes"} about the copy. */
 static json_t *record_staged(const char *name, int copy, struct error *err)
 {
 	char digest[DIGEST_TEXT];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The stage: copies of the script and the files of a provisioning. The copies are made first. Only
- * the copies are hashed and used, so the recorded digests belong to the files that were used. */
+/* Makes the stage: copies of the script and the files for a provisioning. The digests are computed
+ * from the copies, and only the copies are used. So the recorded digests belong to the files that
+ * were used. */
 #ifndef SESSION_PROVISION_STAGE_H
 #define SESSION_PROVISION_STAGE_H
 
@@ -9,20 +10,21 @@
 
 #include "microagent_session.h"
 
-/* The values are names in the directory of the stage. */
+/* The names of the script and of the files' directory in the directory of the stage. */
 #define STAGE_SCRIPT "script"
 #define STAGE_FILES "files"
 
 struct provision_stage {
-	json_t *script;	  /* {"name","sha256"}; NULL: there is none */
+	json_t *script;	  /* object {"name","sha256"} about the script; NULL: the spec has no
+			   * script */
 	json_t *files;	  /* [{"name","sha256","bytes"}] */
-	bool has_program; /* the script begins with "#!" */
-	int64_t bytes;	  /* total size of the script and the files */
+	bool has_program; /* the script's first line begins with "#!" */
+	int64_t bytes;	  /* total size of the script and the files in bytes */
 };
 
-/* Copies the script and the files. ERR_INVALID: a file is no regular file, or two files have the
- * same name. The message names the file that is no regular file, or the second file of the same
- * name. */
+/* Copies the script and the files into the stage. ERR_INVALID: a file is not a regular file, or two
+ * files have the same name. The message names the file that is not regular, or the second file with
+ * the same name. */
 int provision_stage_copy(int dir, const struct microagent_base_spec *spec,
 			 struct provision_stage *out, struct error *err);
 void provision_stage_free(struct provision_stage *stage); /* accepts a zeroed one */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps of making a base whose guest is macOS, except the sealing (bases/base_seal.c). */
+/* Makes a base with a macOS guest, except for the sealing (bases/base_seal.c). */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #include "store/macos_guests.h"
 
 #define DISK_DEFAULT_MIB 65536
-/* The program that puts the agent on a disk on which macOS was installed. */
+/* The name of the program that puts the agent on a disk with an installed macOS. */
 #define AGENT_SCRIPT "microagent-put-macos-agent"
 
 static void say_doing(const struct making *m, const char *text)
@@ -29,8 +29,8 @@ static void say_doing(const struct making *m, const char *text)
 
 /* --- before ----------------------------------------------------------------------------------- */
 
-/* Refuses a script whose first line names a program other than a shell, since sh would run the
- * script anyway. */
+/* Refuses a script whose first line names a program that is not a shell. Such a script would be run
+ * by sh, and not by that program. */
 static int check_script(const char *path, struct error *err)
 {
 	static const char *const shells[] = {"#!/bin/sh", "#!/bin/bash", "#!/bin/zsh"};
@@ -50,9 +50,9 @@ static int check_script(const char *path, struct error *err)
 			 "%s is not a shell script: a macOS guest always runs it by sh -e", path);
 }
 
-/* Returns the path of the script that puts the agent on the disk. The script is also searched
- * before the making begins, so that its lack is not noticed only after hours of loading and
- * installing. The caller frees the path. */
+/* Returns the path of the script that puts the agent on the disk. The caller frees the path. The
+ * script is also searched before the base is made, so that a missing script is noticed before hours
+ * of downloading and installing. */
 static char *find_agent_script(const struct microagent_base_spec *spec, struct error *err)
 {
 	autofree char *path = spec->put_agent ? path_absolute(spec->put_agent, err)
@@ -108,8 +108,8 @@ int macos_base_check(const struct making *m, struct error *err)
 	autofree char *script = find_agent_script(spec, err);
 	if (!script)
 		return -1;
-	/* The base is booted at the end of its making, and the boot is refused if two guests run
-	 * then. So a lack of room is reported before the making begins. */
+	/* The base is booted at the end of its making. This boot is refused if two guests already
+	 * run. So this is checked before the making begins. */
 	if (state_sub_open(m->agent, SESSIONS_DIR, false, &sessions, &none) < 0)
 		return none.code == ERR_NOT_FOUND ? 0 : error_copy(err, &none);
 	return macos_guests_check_room(&sessions, NULL, err);
@@ -146,15 +146,15 @@ int macos_base_fetch(struct making *m, struct error *err)
 				err, ERR_IO,
 				"the supervisor ended without the address of a restore image that it was asked for: this is a bug of microagent");
 	}
-	/* The address that the framework tells is checked like an address of the user's: only
+	/* The framework tells this address. It is checked like an address from the user: only
 	 * Apple's hosts are allowed. */
 	return ipsw_fetch(m, m->fetched_from, &m->fetched, err);
 }
 
 /* --- the restore image ------------------------------------------------------------------------ */
 
-/* Puts the restore image into the base: a fetched image as a link, a user's image as a clone or a
- * copy. */
+/* Puts the restore image into the base: a downloaded image as a link, an image of the user as a
+ * clone or a copy. */
 static int take_image(const struct making *m, struct error *err)
 {
 	const char *path = m->fetched ? m->fetched : m->spec->ipsw;
@@ -191,8 +191,8 @@ static void on_install_event(void *data, const json_t *event)
 				100);
 		return;
 	}
-	/* The description of the restore image becomes a part of the base's metadata, and is
-	 * checked with the metadata. */
+	/* The description of the restore image becomes a part of the base's metadata. It is checked
+	 * when the metadata is checked. */
 	json_decref(m->macos);
 	m->macos = json_pack("{s:O?,s:O?,s:O?,s:O?}", "version", json_object_get(event, "version"),
 			     "build", json_object_get(event, "build"), "memoryMiB",
@@ -282,9 +282,9 @@ int macos_base_install(struct making *m, struct error *err)
 	if (take_image(m, err) < 0 || install(m, err) < 0 || put_agent(m, err) < 0 ||
 	    provision(m, err) < 0)
 		return -1;
-	/* The fetched image's other name must be removed before the sealing, since no name of an
-	 * immutable file can be removed. ENOENT is no error: another base that was made of the
-	 * image meanwhile may have removed this name. */
+	/* The other name of the downloaded image is removed before the sealing, because no name of
+	 * an immutable file can be removed. ENOENT is not an error: another process that made a
+	 * base of the image may have removed this name. */
 	if (m->fetched && unlink(m->fetched) < 0 && errno != ENOENT)
 		return error_errno(err, errno, "%s", m->fetched);
 	return 0;
@@ -300,8 +300,8 @@ int macos_base_end(const struct making *m, bool sealed, struct error *err)
 		return 0;
 	if (!m->fetched)
 		return -1;
-	/* A damaged image is removed, so that it is fetched again. Another failure keeps the
-	 * image. */
+	/* A damaged image is removed, so that the next call downloads it anew. After any other
+	 * failure, the image is kept. */
 	if (why.code == ERR_INVALID && !m->macos) {
 		(void)unlink(m->fetched);
 		return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a program in the foreground that takes long and prints lines meanwhile. */
+/* Runs a program in the foreground that takes long and prints lines while it runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,13 +21,13 @@ struct running {
 	const struct macos_child *child;
 	struct proc proc;
 	int out;
-	struct buf rest;  /* received bytes that are not a whole line yet */
-	bool at_terminal; /* the child is in the session and process group of this process */
+	struct buf rest;  /* received bytes of a line that is not complete yet */
+	bool at_terminal; /* the child is in the session and in the process group of this process */
 	bool cancelled;
 };
 
-/* Passes on the line that ends at `end`, and drops the byte at `end`. A line that is too long is
- * passed on in pieces. */
+/* Passes the line that ends at `end` to the caller's function, and drops the byte at `end`. A line
+ * that is too long is passed in pieces. */
 static int hear_line(struct running *r, const char *end, struct error *err)
 {
 	size_t len = (size_t)(end - (const char *)buf_bytes(&r->rest));
@@ -40,8 +40,8 @@ static int hear_line(struct running *r, const char *end, struct error *err)
 	return 0;
 }
 
-/* Reads some output, and passes its lines on. Returns 1 if more output may come, 0 at the end, or
- * -1 with an error. */
+/* Reads some output and passes its lines to the caller's function. Returns 1 if more output may
+ * come, 0 at the end, or -1 with err set. */
 static int hear_some(struct running *r, struct error *err)
 {
 	uint8_t *room = buf_reserve(&r->rest, 4096, err);
@@ -72,7 +72,7 @@ static int hear_to_end(struct running *r, struct error *err)
 		struct pollfd slots[] = {
 			{.fd = r->out, .events = POLLIN},
 			{.fd = r->cancelled ? -1 : cancel, .events = POLLIN},
-			/* After a cancellation, the end of the child ends the loop, even if more
+			/* After a cancellation, the loop ends when the child ends, even if more
 			 * output could come. */
 			{.fd = r->cancelled ? r->proc.pidfd : -1, .events = POLLIN}};
 		int got = poll(slots, ARRAY_SIZE(slots), TICK_MS);
@@ -85,11 +85,11 @@ static int hear_to_end(struct running *r, struct error *err)
 			r->child->tick(r->child->data);
 		if (got > 0 && slots[1].revents) {
 			r->cancelled = true;
-			/* The child's whole group is signalled, because a program that the script
-			 * started would keep the pipe open. No other group can have this number,
-			 * since the script leads its group and was not reaped yet. At a terminal
-			 * the child is in the group of this process, so only the child is
-			 * signalled. Ctrl-C ends all members of that group. */
+			/* The child's whole process group is signalled, because a program that the
+			 * script started would keep the pipe open. No other group can have this
+			 * number, since the child leads its group and was not reaped yet. A child
+			 * at a terminal is in the group of this process, so only the child is
+			 * signalled. Ctrl-C reaches the whole group anyway. */
 			(void)kill(r->at_terminal ? r->proc.pid : -r->proc.pid, SIGTERM);
 		}
 		if (got > 0 && slots[0].revents)
@@ -100,8 +100,8 @@ static int hear_to_end(struct running *r, struct error *err)
 	return more;
 }
 
-/* Returns whether this process has a terminal and runs in its foreground, so that a person there
- * can be asked. */
+/* Returns true if this process has a terminal and runs in its foreground, so that a person at the
+ * terminal can answer questions. */
 static bool have_terminal(void)
 {
 	autoclose int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
@@ -119,7 +119,8 @@ int macos_child_run(const struct making *m, const struct macos_child *child, int
 		return -1;
 	autoclose int out = output[0], child_out = output[1];
 
-	/* The input is a socket, so that a write to a child that reads no more raises no signal. */
+	/* The child's stdin is a socket, so that writing to a child that has stopped reading raises
+	 * no signal. */
 	if (fd_socketpair(input, err) < 0)
 		return -1;
 	autoclose int child_in = input[0], in = input[1];
@@ -129,10 +130,11 @@ int macos_child_run(const struct making *m, const struct macos_child *child, int
 	const struct proc_fd fds[] = {
 		{child_in, STDIN_FILENO}, {child_out, STDOUT_FILENO}, {child_out, STDERR_FILENO}};
 	const size_t first = child->input ? 0 : 1;
-	/* The child gets its own session, so that Ctrl-C reaches only this process, which then ends
-	 * the child. But such a session has no terminal. A child that asks a person at the terminal
-	 * stays in the session of this process, and Ctrl-C reaches the child too. This is
-	 * necessary, since such a child may run as root, and this process cannot signal it. */
+	/* A child usually gets a separate session. Ctrl-C then reaches only this process, which
+	 * ends the child. But a process in a separate session has no terminal. So a child that asks
+	 * a person at the terminal stays in the session of this process, and Ctrl-C reaches it too.
+	 * This is necessary, because such a child may run as root, and then this process may not
+	 * signal it. */
 	const struct proc_spec spec = {.argv = child->argv,
 				       .fds = fds + first,
 				       .nfds = ARRAY_SIZE(fds) - first,
@@ -143,7 +145,8 @@ int macos_child_run(const struct making *m, const struct macos_child *child, int
 		return error_prefix(err, "%s", child->argv[0]);
 	close(steal_fd(&child_out));
 	close(steal_fd(&child_in));
-	/* A child that ends without reading the input says why itself. */
+	/* The result of the write is ignored: a child that ends without reading its stdin reports
+	 * the reason itself. */
 	if (child->input && fd_write_all(in, child->input, strlen(child->input), NULL) == 0)
 		(void)fd_write_all(in, "\n", 1, NULL);
 	status = hear_to_end(&r, err);

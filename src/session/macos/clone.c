@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cloning a session of a macOS base. APFS clones a file in no time whatever its size
- * (clonefile(2)). If the state directory is on another file system, the whole file is copied, and
- * "clone":"copy" tells the maker of the session.
+ * Clones a session of a macOS base. APFS clones a file of any size almost at once (clonefile(2)).
+ * If the state directory is on another file system, the whole file is copied. The maker of the
+ * session sees this from "clone":"copy".
  *
- * The machine identifier is new. Two machines with the same identifier confuse services that rely
- * on it, and must not run at once
- * (developer.apple.com/documentation/virtualization/vzmacmachineidentifier). tart shows that an
- * installed macOS accepts another identifier, since tart gives its clones one
- * (github.com/cirruslabs/tart, `tart set --random-serial`).
+ * Each clone gets a new machine identifier. Two machines with the same identifier confuse services
+ * that use it, and must not run at the same time
+ * (developer.apple.com/documentation/virtualization/vzmacmachineidentifier). An installed macOS
+ * accepts a new identifier: tart also gives its clones new ones (github.com/cirruslabs/tart, `tart
+ * set --random-serial`).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +21,8 @@
 #include "contract/macos.h"
 #include "session/macos/macos.h"
 
-/* Clones a file of the base for a session. A session may write only its own files. The model is
- * cloned too, because it is small. */
+/* Clones a file of the base for a session, because a session may write only its own files. The
+ * hardware model is only read, but is cloned too, because it is small. */
 static int clone_macos_file(const struct base *base, const char *name, int dir, const char **method,
 			    struct error *err)
 {

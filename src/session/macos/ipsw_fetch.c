@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fetches a restore image with curl(1), which is a part of macOS and does TLS with the system's own
- * certificates. The file is named NAME.part until it is whole, so that an interrupted fetch can be
- * continued. The process that fetches has a lock on that file.
+ * Downloads a restore image with curl(1), which is a part of macOS and does TLS with the system's
+ * own certificates. The file has the name NAME.part until it is complete, so that an interrupted
+ * download can be continued. The downloading process has a lock on that file.
  *
- * curl is told to read no ~/.curlrc (--disable must come first), to speak only https with TLS 1.2
- * or newer, and to follow no redirect. For the last, --location is given with no redirects allowed:
- * then curl skips the text of a redirect, which would otherwise become a part of the image.
+ * The options of curl: it reads no ~/.curlrc (--disable must be the first option), uses only https
+ * with TLS 1.2 or newer, and follows no redirect. To refuse redirects, curl gets --location with a
+ * limit of no redirects. curl then skips the text of a redirect, which would otherwise become a
+ * part of the image.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +27,9 @@
 
 #define PART ".part"
 #define HTTP "http "
-#define WRITE_OUT "http %{http_code}\\n" /* curl makes a newline of \n */
+#define WRITE_OUT "http %{http_code}\\n" /* curl prints a newline for the two characters \n */
 
-/* The exit status of curl if a part cannot be continued. */
+/* The exit status of curl if a partial download cannot be continued. */
 #define EXIT_CANNOT_RESUME 33
 
 struct fetching {
@@ -36,10 +37,10 @@ struct fetching {
 	const char *url;
 	char part[IPSW_NAME_MAX + sizeof(PART)];
 	char *part_path;
-	int fd; /* descriptor of the part, with the lock */
+	int fd; /* descriptor of the file NAME.part, on which this process has the lock */
 	int64_t before;
-	long code;	  /* the HTTP status; 0: none */
-	char reason[256]; /* curl's last message */
+	long code;	  /* HTTP status of the answer; 0: there was no answer */
+	char reason[256]; /* the last message that curl printed */
 };
 
 static void on_curl_line(void *data, const char *text)
@@ -82,7 +83,7 @@ static int run_curl(struct fetching *f, int *code, struct error *err)
 				    "--silent",
 				    "--show-error",
 				    "--globoff",
-				    "--no-buffer", /* received data is written at once */
+				    "--no-buffer", /* writes received data at once */
 				    "--connect-timeout",
 				    "30",
 				    "--speed-limit",
@@ -104,10 +105,12 @@ static int run_curl(struct fetching *f, int *code, struct error *err)
 	return macos_child_run(f->making, &child, code, err);
 }
 
-/* Cuts off data that does not belong to the image, and removes a part that cannot be continued. */
+/* Keeps the received part of the image. Cuts off data that does not belong to the image, and
+ * removes a part that cannot be continued. */
 static void keep_part(struct fetching *f, const struct state_dir *dir, int curl)
 {
-	bool own = f->code == 0 || f->code == 200 || f->code == 206; /* 0: curl was ended */
+	bool own = f->code == 0 || f->code == 200 || f->code == 206; /* 0: curl was ended before an
+								      * answer */
 	bool cut = own || part_size(f) <= f->before || ftruncate(f->fd, f->before) == 0;
 
 	if (!cut || part_size(f) == 0 || curl == EXIT_CANNOT_RESUME || f->code == 416)

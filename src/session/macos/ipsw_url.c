@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The check of a restore image's address. An accepted address has the same meaning for every
- * program. Programs disagree about some characters (user, port, query, escapes, brackets,
- * backslashes, spaces, letters beyond ASCII). No address of Apple's restore images has such
- * characters, so they are refused and not interpreted. So the host that is checked here is the host
- * that curl connects to.
+ * Checks the address of a restore image. An accepted address must mean the same for every program.
+ * Programs interpret some characters in different ways (user, port, query, escapes, brackets,
+ * backslashes, spaces, letters beyond ASCII). Apple's addresses of restore images have no such
+ * characters, so they are refused. So curl connects to the host that is checked here.
  */
 #include "session/macos/ipsw_url.h"
 
@@ -25,8 +24,8 @@ bool ipsw_is_url(const char *word)
 	return strstr(word, "://") != NULL;
 }
 
-/* Returns whether the host is one of Apple's: labels of letters, digits and '-', none of them
- * empty, and at least one before the domain. */
+/* Returns true if the host belongs to Apple: at least one label before Apple's domain, and each
+ * label consists of letters, digits and '-' and is not empty. */
 static bool is_apples(const char *host, size_t len)
 {
 	size_t domain = strlen(DOMAIN), own = len - domain;
@@ -44,8 +43,8 @@ static bool is_apples(const char *host, size_t len)
 	return true;
 }
 
-/* Returns whether no part of the path is ".", ".." or empty. The meaning of such a path depends on
- * the program that reads it. */
+/* Returns false if a part of the path is ".", ".." or empty, since programs interpret such a path
+ * in different ways. */
 static bool is_plain_path(const char *path)
 {
 	if (strspn(path, LETTERS DIGITS "/._-") != strlen(path))

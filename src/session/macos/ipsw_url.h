@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The addresses from which a restore image may be fetched. These functions are pure. */
+/* Checks addresses from which a restore image may be downloaded. The functions are pure. */
 #ifndef SESSION_IPSW_URL_H
 #define SESSION_IPSW_URL_H
 
@@ -9,10 +9,9 @@
 
 #define IPSW_NAME_MAX 128
 
-/* Returns whether `word` is an address from which a restore image is fetched, and not the path of a
- * file. */
+/* Returns true if `word` is an address of a restore image, false if it is the path of a file. */
 bool ipsw_is_url(const char *word);
-/* Checks an address, and sets name to its last part. ERR_INVALID: the address does not have the
+/* Checks an address, and writes its last part to name. ERR_INVALID: the address does not have the
  * form https://HOST.cdn-apple.com/PATH/NAME.ipsw. */
 int ipsw_url_check(const char *url, char name[IPSW_NAME_MAX + 1], struct error *err);
 

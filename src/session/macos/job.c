@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The supervisor as the maker of a macOS guest's files (supervisor/macos_job.c). */
+/* Runs the supervisor as the maker of files for a macOS guest (supervisor/macos_job.c). */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,8 +11,9 @@
 struct hearing {
 	void (*event)(void *data, const json_t *event);
 	void *data;
-	json_t *answer;	 /* the last JSON line that is not an event */
-	char words[256]; /* the last line that is no JSON, for a supervisor that gives no answer */
+	json_t *answer;	 /* the last line that is JSON and not an event */
+	char words[256]; /* the last line that is not JSON; used if the supervisor gives no
+			  * answer */
 };
 
 static void on_job_line(void *data, const char *text)

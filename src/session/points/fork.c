@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fork: children of a session, each with a copy of the session's disk, and a machine that goes on
- * from the state of the parent's machine. The children are made from a point, which is removed
- * after their making. Until then they are marked as in the making, so nothing is left of a fork
- * whose process dies. Either all children are made, or none.
+ * Makes a fork: children of a session. Each child has a copy of the session's disk, and a machine
+ * that goes on from the state of the parent's machine. The children are made from a point, which is
+ * removed afterwards. Until all children are made, each child is marked as unfinished. So if this
+ * process dies, nothing is left of the fork. Either all children are made, or none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,13 +20,15 @@
 #include "store/record_digest.h"
 
 struct fork {
-	struct microagent *agent; /* the handle of the state directory */
+	struct microagent *agent; /* handle of the state directory */
 	const struct microagent_session *parent;
 	const struct workspace *ws; /* the parent's workspace */
 	const struct microagent_fork_spec *spec;
-	struct base base; /* the parent's base, locked so that it is not deleted meanwhile */
+	struct base base; /* the parent's base, which is locked so that nobody deletes it
+			   * meanwhile */
 	struct point point;
-	json_t *record, *config; /* session.json and the config of the parent */
+	json_t *record, *config; /* contents of the parent's session.json, and the parent's
+				  * config */
 	struct microagent_session **children;
 	int64_t made;
 };
@@ -34,7 +36,7 @@ struct fork {
 /* --- a child --------------------------------------------------------------------------------- */
 
 /* Writes session.json of a child, without the members that belong only to the parent. A child gets
- * the parent's lifetime and idle time, counted from when the child is ready. */
+ * the parent's lifetime and idle time. Both begin when the child is ready. */
 static int write_child_record(const struct fork *fork, struct microagent_session *child,
 			      const struct workspace *ws, struct error *err)
 {
@@ -46,8 +48,8 @@ static int write_child_record(const struct fork *fork, struct microagent_session
 	json_auto_t *record = json_object();
 	char now[CLOCK_TEXT];
 
-	/* The parent's live supervisor may write these numbers and may have been taken over, so
-	 * they are checked. */
+	/* The parent's live supervisor may write these numbers. A guest may have taken the
+	 * supervisor over, so the numbers are checked. */
 	if (term_check(term.lifetime_s, term.idle_s, err) < 0)
 		return -1;
 	clock_rfc3339(clock_real_ns(), now);
@@ -69,16 +71,16 @@ static int write_child_record(const struct fork *fork, struct microagent_session
 	return 0;
 }
 
-/* Returns the child's config: the parent's config with the disk and hostname of the child, and
+/* Returns the config of a child: the parent's config with the disk and hostname of the child, and
  * without published ports. Everything else must be equal, because the child's machine goes on from
- * the state of the parent's machine. */
+ * the state of the parent's machine. The caller releases the config. */
 static json_t *child_config(const struct fork *fork, const struct microagent_session *child,
 			    const struct workspace *ws, struct error *err)
 {
 	autofree char *disk = workspace_path(ws, SESSION_LAYER, err);
 	json_auto_t *config = json_deep_copy(fork->config);
 
-	/* The parent keeps the ports of the host that it got while it ran. */
+	/* The parent keeps the published ports of the host. */
 	json_object_del(json_object_get(config, "network"), "portForwards");
 	if (!config || json_put_optional(config, "rootfsPath", disk, err) < 0 || !disk ||
 	    json_put_string(config, "hostname", child->name, err) < 0)
@@ -113,7 +115,7 @@ static int clone_child(struct microagent_session *child, void *data, struct erro
 static int note_child(const struct fork *fork, const struct microagent_session *child,
 		      const struct workspace *ws, struct error *err)
 {
-	/* Both logs name the parent and the child. */
+	/* The lines in both audit logs name the parent and the child. */
 	json_auto_t *data =
 		json_pack("{s:s, s:s}", "parent", fork->parent->name, "child", child->name);
 	const struct audit_event event = {AUDIT_INFO, "session", "session.forked", data, 0};
@@ -147,8 +149,8 @@ static int prepare_child(const struct fork *fork, struct microagent_session *chi
 	return status;
 }
 
-/* Starts a child's machine. Fails if the machine did not go on from the parent's state but booted
- * anew, because the caller has asked for a fork. */
+/* Starts the machine of a child. Fails if the machine booted instead of going on from the parent's
+ * state, because then it is not a fork. */
 static int boot_child(const struct fork *fork, struct microagent_session *child, struct error *err)
 {
 	json_auto_t *boot = NULL;
@@ -242,7 +244,7 @@ static int fork_in(struct fork *fork, const struct open_workspace *existing, jso
 
 	fork->ws = &existing->ws;
 	fork->record = session_record_read(&existing->ws, err);
-	/* The config is read from the accepted record. */
+	/* The config is read after the record was accepted. */
 	fork->config = fork->record ? open_workspace_config(existing, err) : NULL;
 	if (!fork->config || base_open(fork->agent, json_text(fork->record, "base", ""),
 				       BASE_SHARED, &fork->base, err) < 0)
@@ -276,7 +278,7 @@ int microagent_session_fork(struct microagent_session *session,
 	before = digest_cancel_by(spec->cancel > 0 ? spec->cancel : -1);
 	if ((fork.agent = state_agent(session->agent, err)) != NULL &&
 	    open_workspace_named(session->agent, session->id, &existing, err) == 0) {
-		/* NOLINTNEXTLINE(bugprone-sizeof-expression): handles, not what they are of */
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): the array contains pointers */
 		fork.children = calloc((size_t)spec->count, sizeof(*fork.children));
 		status = fork.children ? fork_in(&fork, &existing, &saved, err)
 				       : error_errno(err, ENOMEM, "fork");

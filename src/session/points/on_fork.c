@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command that is run in each child of a fork before the caller gets the child. All children
- * have the same contents of memory, for example the state of a random number generator. Only a
- * command of the caller can make these contents differ.
+ * Runs a command in each child of a fork before the caller gets the child. The memory of all
+ * children has the same contents at first, for example the state of a random number generator. Only
+ * a command of the caller can make these contents differ.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,10 +15,11 @@
 #include "base/limits.h"
 #include "session/points/point.h"
 
-#define KEPT_BYTES 65536	   /* the bytes kept from the beginning of each stream */
-#define LAST_LINE 200		   /* the size of the buffer for the last line of output */
-#define NOTED_WORDS 64u		   /* the most words of the command in the audit log */
-#define NOTED_BYTES ((size_t)4096) /* the most bytes of these words together */
+/* number of bytes that are kept from the beginning of each stream */
+#define KEPT_BYTES 65536
+#define LAST_LINE 200		   /* size in bytes of the buffer for the last line of output */
+#define NOTED_WORDS 64u		   /* largest number of the command's words in the audit log */
+#define NOTED_BYTES ((size_t)4096) /* largest number of bytes of these words together */
 
 static int64_t seconds_of(const struct microagent_exec *command)
 {
@@ -48,7 +49,7 @@ int on_fork_check(const struct microagent_exec *command, struct error *err)
 
 /* --- how it ended ---------------------------------------------------------------------------- */
 
-/* Writes the last kept line of stderr, or of stdout if stderr is empty. */
+/* Writes the last kept line of stderr to out, or that of stdout if stderr is empty. */
 static void last_line(const struct microagent_result *result, char out[LAST_LINE])
 {
 	bool is_stderr = result->stderr_len > 0;
@@ -92,8 +93,8 @@ static int judge(const struct microagent_exec *command, const struct microagent_
 
 #define ENDING_TEXT 512
 
-/* Writes ": it is STATE: DETAIL" about the child's machine. Writes "" if a process of the machine
- * still runs after a short wait. */
+/* Writes the text ": it is STATE: DETAIL" about the child's machine to out. Writes "" if a process
+ * of the machine still runs after a short wait. */
 static void describe_end(const struct microagent_session *child, char out[ENDING_TEXT])
 {
 	enum state state = STATE_UNKNOWN;
@@ -130,7 +131,7 @@ static json_t *noted_words(const struct microagent_exec *command, bool *whole)
 }
 
 /* Writes a line about the command to the child's own audit log. `result` is NULL if the command did
- * not end. `why` says what was wrong, or is NULL. */
+ * not end. `why` is the text of the failure, or NULL if there was none. */
 static int note(const struct microagent_session *child, const char *parent,
 		const struct microagent_exec *command, const struct microagent_result *result,
 		const char *why, struct error *err)
@@ -170,8 +171,8 @@ int on_fork_run(struct microagent_session *child, const char *parent,
 	bool ended;
 	int status;
 
-	exec.timeout_seconds = 0; /* only the host keeps the time, since a guest could ignore the
-				   * limit */
+	exec.timeout_seconds = 0; /* no limit in the guest: only the host measures the time, because
+				   * a guest could ignore the limit */
 	ended = microagent_session_run(child, &exec, &limits, &result, &why) == 0;
 	if (!ended && why.reason == REASON_SESSION_LOST) {
 		char how[ENDING_TEXT];

@@ -57,14 +57,14 @@ static int open_points(const struct workspace *ws, bool create, struct error *er
 	return fd < 0 ? error_errno(err, errno, "%s/%s/" POINTS_DIR, ws->dir->path, ws->id) : fd;
 }
 
-/* Returns whether name is the name of a point that is being made or removed. */
+/* Returns true if name is the name of a point that is being made or removed. */
 static bool is_point_passing(const char *name)
 {
 	return strncmp(name, MAKING, strlen(MAKING)) == 0 || strncmp(name, GONE, strlen(GONE)) == 0;
 }
 
 /* Removes a point whose maker has ended. Returns 1 if the point was removed, 0 if the removal
- * failed, or -1 if the maker lives. */
+ * failed, or -1 if the maker still lives. */
 static int remove_abandoned_point(int points, const char *name)
 {
 	autoclose int fd = openat(points, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -74,8 +74,8 @@ static int remove_abandoned_point(int points, const char *name)
 	return path_remove_tree_at(points, name, NULL) == 0;
 }
 
-/* Appends SESSION/FILE to removed, which may be NULL. The file is listed with its session, because
- * only the file is removed and the session lives on. */
+/* Appends the text SESSION/FILE to removed, which may be NULL. The file's name comes after the
+ * session's name, because only the file is removed, and not the session. */
 static void list_removed(const struct workspace *ws, const char *directory, const char *file,
 			 json_t *removed)
 {
@@ -85,9 +85,10 @@ static void list_removed(const struct workspace *ws, const char *directory, cons
 		json_array_append_new(removed, json_sprintf("%s/%s%s", session, directory, file));
 }
 
-/* Removes the points whose makers have ended. The caller has locked points. If no maker lives, also
- * removes the files that a live supervisor has saved: a command that needs such files makes a
- * directory before it asks for them, so no command needs them now. */
+/* Removes the points whose makers have ended. The caller has locked the directory `points`. If no
+ * maker lives, also removes the files that a live supervisor has saved. No command needs these
+ * files: a command first makes the directory of a point, and then lets the supervisor save the
+ * files. */
 static void points_sweep_locked(const struct workspace *ws, int points, json_t *removed)
 {
 	static const char *const saved[] = {"fork.state", "fork.disk"};
@@ -130,8 +131,8 @@ void points_sweep(const struct microagent *agent, json_t *removed)
 		if (workspace_open(&dir, json_string_value(id), false, &ws, NULL) < 0 || ws.fd < 0)
 			continue;
 		points = open_points(&ws, false, NULL);
-		/* A process that holds the lock sweeps this directory itself, or leaves nothing to
-		 * sweep. */
+		/* If another process holds the lock, that process sweeps the directory itself, or
+		 * leaves nothing to sweep. */
 		if (points >= 0 && flock(points, LOCK_EX | LOCK_NB) == 0)
 			points_sweep_locked(&ws, points, removed);
 	}
@@ -146,7 +147,7 @@ static int compare_points(const void *a, const void *b)
 static json_t *sorted_points(const json_t *names, struct error *err)
 {
 	size_t count = json_array_size(names);
-	/* NOLINTNEXTLINE(bugprone-sizeof-expression): references, not what they are of */
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the array contains pointers */
 	autofree json_t **items = calloc(count + 1, sizeof(*items));
 	json_auto_t *out = json_array();
 
@@ -309,8 +310,8 @@ int point_open(const struct workspace *ws, const char *name, enum point_use use,
 	return 0;
 }
 
-/* Renames the point before its removal. If this process is killed before the end, the next sweep
- * removes the rest. */
+/* The point is renamed before it is removed. If this process is killed meanwhile, the next sweep
+ * removes the remaining files. */
 int point_remove(struct point *point, struct error *err)
 {
 	char gone[sizeof(GONE) + POINT_NAME_MAX + 1];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Starting a machine that goes on from a point, and the lines about points in the audit logs. */
+/* Starts a machine that goes on from a point, and writes the lines about points to the audit
+ * logs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,8 +94,8 @@ int point_note(const struct workspace *ws, const char *what, const char *name, j
 			return -1;
 		if (!lease_is_held(ws))
 			return point_note_at_rest(ws, what, name, more, err);
-		/* The live supervisor is not reached, although the lease is held: the machine has
-		 * been started meanwhile, or has not quite ended. */
+		/* The live supervisor cannot be reached although its lease is held. So the machine
+		 * was started meanwhile, or has not quite ended. */
 		error_set(
 			&why, ERR_CONFLICT,
 			"it cannot be reached, because it is ending or not yet running: try again when it is running");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Saving the contents of a point. The live supervisor saves two files in the session's workspace.
- * The files are then moved into the point and described in its record. */
+/* Saves the contents of a point. The live supervisor saves two files in the session's workspace.
+ * Then this code moves the files into the point, and describes them in the point's record. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ static bool is_quarantined(const struct workspace *ws)
 	return is;
 }
 
-/* Sets `err` to the reason for which the machine was not saved. The record of the machine's boot
- * shows whether the machine could be saved at all. */
+/* Sets `err` to the reason why the machine was not saved. The record of the machine's boot tells
+ * whether the machine could be saved at all. */
 static int explain_refusal(const struct microagent_session *session, const struct workspace *ws,
 			   struct error *why, struct error *err)
 {
@@ -70,7 +70,8 @@ static int explain_refusal(const struct microagent_session *session, const struc
 	if (why->code != ERR_CONFLICT || !runtime || is_quarantined(ws) ||
 	    strcmp(json_text(boot, "how", ""), "restored") == 0) {
 		kind_prefix(session->id, why);
-		/* The live supervisor knows only the session's id; the user knows its name. */
+		/* The live supervisor knows only the session's id, so the user's name for the
+		 * session is put into the error. */
 		if (why->reason == REASON_SESSION_SHARES)
 			error_reason(why, why->reason, session->name);
 		return error_copy(err, why);
@@ -93,8 +94,8 @@ static int take_saved_file(const struct point *point, const struct workspace *ws
 		       : error_errno(err, errno, "%s/%s", point->path, name);
 }
 
-/* Makes a saved file read-only, and returns {"bytes","allocatedBytes","sha256"?} about the file.
- * `hashed`: the result has the digest. `kept`: the file is synced first. */
+/* Makes a saved file read-only, and returns the object {"bytes","allocatedBytes","sha256"?} about
+ * it. `hashed`: the object has the digest. `kept`: the file is synced first. */
 static json_t *describe_file(const struct point *point, const char *name, bool hashed, bool kept,
 			     struct error *err)
 {
@@ -130,9 +131,9 @@ static json_t *describe_file(const struct point *point, const char *name, bool h
 
 		if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
 			return NULL;
-		/* The digest is remembered although the file is young, but not if the file changed
-		 * during the hashing. The live supervisor can change the file, because it has made
-		 * the file, and it may have been taken over. */
+		/* Digests of new files are usually not remembered. This digest is, unless the file
+		 * changed while its digest was computed. The live supervisor has made the file and
+		 * can change it, and may have been taken over. */
 		if (keyed && digest_key(fd, DIGEST_FILE, &after, NULL) == 0 &&
 		    digest_key_equal(&before, &after))
 			digest_remember(&after, digest);
@@ -162,8 +163,8 @@ static json_t *describe_machine(const struct workspace *ws, const json_t *fork, 
 	return record;
 }
 
-/* Describes the point in its record. The state gets a digest only if the point is kept, because
- * hashing the state takes long: the state may be all of a machine's memory. */
+/* Describes the point in its record. The state gets a digest only if the point is kept. Computing
+ * this digest takes long, because the state may be as large as the machine's memory. */
 static int describe_point(struct point *point, const struct workspace *ws, const json_t *fork,
 			  bool kept, struct error *err)
 {
@@ -204,7 +205,8 @@ int point_save(struct point *point, const struct microagent_session *session,
 	    describe_point(point, ws, fork, kept, err) < 0)
 		return -1;
 	json_object_del(fork, "facts");
-	/* Most of a layer is a hole, so the allocated bytes are told and not the file's size. */
+	/* "diskBytes" is the number of allocated bytes and not the file's size, because most of a
+	 * layer is a hole. */
 	json_object_set(fork, "diskBytes",
 			json_object_get(json_object_get(point->record, "disk"), "allocatedBytes"));
 	*told = json_incref(fork);

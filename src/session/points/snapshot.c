@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Snapshots, which are points that are kept: making, listing, restoring and deleting them. */
+/* Makes, lists, restores and deletes snapshots. A snapshot is a point that is kept. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,8 +34,7 @@ static json_t *tell_point(const char *name, const json_t *record, struct error *
 
 /* --- made ------------------------------------------------------------------------------------ */
 
-/* Checks the quota. The disks of a session's snapshots count as the session's own use of this
- * host's disk. */
+/* Checks the session's quota. The disks of a session's snapshots count in it too. */
 static int require_quota(const struct point *point, const struct workspace *ws, struct error *err)
 {
 	json_auto_t *record = session_record_read(ws, err);
@@ -47,8 +46,8 @@ static int require_quota(const struct point *point, const struct workspace *ws, 
 	quota = json_integer_value(json_object_get(record, "quotaBytes"));
 	if (fstatat(point->fd, POINT_DISK, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_errno(err, errno, "%s/" POINT_DISK, point->path);
-	/* The copy has as many bytes as the session's layer has now. This number counts twice: once
-	 * for the copy itself, and once for the layer, which the session keeps. */
+	/* The copy uses as many bytes as the session's layer uses now. The number counts twice:
+	 * once for the copy, and once for the layer itself. */
 	bytes = points_bytes(ws) + 2 * (int64_t)st.st_blocks * 512;
 	if (!quota || bytes <= quota)
 		return 0;
@@ -96,7 +95,7 @@ static int refuse_quarantined(const struct workspace *ws, struct error *err)
 }
 
 /* Replaces the session's disk by `copy`, a copy of the snapshot's disk. The copy was made while the
- * machine still ran, so a lack of room for the copy has changed nothing. */
+ * machine still ran. So a full disk is noticed before anything is changed. */
 static int replace_disk(const struct workspace *ws, const struct point *copy, const char *name,
 			struct error *err)
 {
@@ -107,7 +106,7 @@ static int replace_disk(const struct workspace *ws, const struct point *copy, co
 	if (lease_is_held(ws))
 		return error_set(err, ERR_CONFLICT,
 				 "it was started again by another command meanwhile: try again");
-	/* The session may have been put into quarantine meanwhile. */
+	/* Another process may have put the session into quarantine meanwhile. */
 	if (refuse_quarantined(ws, err) < 0 ||
 	    point_note_at_rest(ws, "restored", name, NULL, err) < 0)
 		return -1;
@@ -116,7 +115,8 @@ static int replace_disk(const struct workspace *ws, const struct point *copy, co
 	return 0;
 }
 
-/* Returns the session's config, with `disk` as the path of its disk. */
+/* Returns the session's config, in which `disk` is the path of the disk. The caller releases the
+ * config. */
 static json_t *config_with_disk(const struct microagent_session *session, const char *disk,
 				struct error *err)
 {
@@ -133,9 +133,10 @@ static json_t *config_with_disk(const struct microagent_session *session, const 
 	return steal_ptr(&config);
 }
 
-/* Checks, without any change, that a machine could boot with the copy of the snapshot's disk. Sets
- * *renewed if a file from which the machine boots is not the one that prepare recorded, as after an
- * upgrade of microagent. A start would then be refused until the workspace is prepared anew. */
+/* Checks, without changing anything, that a machine could boot with the copy of the snapshot's
+ * disk. Sets *renewed if a file that the machine boots from is no longer the one that prepare
+ * recorded, for example after an upgrade of microagent. The workspace must then be prepared anew,
+ * because otherwise the start would be refused. */
 static int check_boot(const struct microagent_session *session, const struct point *copy,
 		      bool *renewed, struct error *err)
 {
@@ -164,8 +165,8 @@ static int check_boot(const struct microagent_session *session, const struct poi
 	return 0;
 }
 
-/* Restores the session to the snapshot. If the machine goes on without the session's directories,
- * sets *unshared to the reason; else leaves *unshared unchanged. */
+/* Restores the session to the snapshot. If the machine goes on without the session's shared
+ * directories, sets *unshared to the reason. Otherwise leaves *unshared unchanged. */
 static int go_back(struct microagent_session *session, const struct workspace *ws,
 		   const struct point *point, json_t **boot, json_t **unshared, struct error *err)
 {
@@ -212,7 +213,7 @@ static int restore_in(struct microagent_session *session, const struct workspace
 
 /* --- deleted --------------------------------------------------------------------------------- */
 
-/* Deletes a snapshot, even a damaged one. */
+/* Deletes a snapshot, also a damaged one. */
 static int delete_in(struct microagent_session *session, const struct workspace *ws,
 		     const char *name, json_t **told, struct error *err)
 {
@@ -237,7 +238,7 @@ static int list_point(const struct workspace *ws, const char *name, json_t *list
 	if (point_open(ws, name, POINT_WHOLE, &point, &why) == 0) {
 		entry = tell_point(name, point.record, err);
 	} else {
-		/* The snapshot was deleted just now, or is being deleted. */
+		/* Another process has just deleted the snapshot, or is deleting it. */
 		if (why.code == ERR_NOT_FOUND || why.code == ERR_CONFLICT)
 			return 0;
 		entry = json_pack("{s:s, s:o}", "name", name, "error",

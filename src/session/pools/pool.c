@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The record of a pool, and functions for all pools together. */
+/* Reads and writes the record of a pool, and has functions for all pools together. */
 #include "session/pools/pool.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 static int decode_pool(const json_t *json, struct pool_record *out, struct error *err)
 {
 	struct pool_record record = {0};
-	/* The defaults are for a pool whose record was written before these members existed. */
+	/* These are the values for older pools, whose records lack these members. */
 	const char *network = NULL, *backend = "qemu";
 	int64_t format = 0;
 

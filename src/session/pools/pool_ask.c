@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking members whether they answer. A running machine is not enough: the machine or its agent may
- * stand still while vsock.sock still accepts connections. So the agent must answer. While the next
- * member is asked, slow members can still answer.
+ * Asks members of a pool whether they answer. A running machine is not enough: the machine or its
+ * agent may hang although vsock.sock still accepts connections. So the agent must answer. Members
+ * are asked one after the other, and a slow member may answer after the next one was asked.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,8 +19,8 @@
 #include "channel/dial.h"
 #include "session/pools/pool.h"
 
-/* An answer has two lines: the guest says that it has accepted the connection, and the agent
- * answers. */
+/* An answer has two lines: one that the guest has accepted the connection, and one from the
+ * agent. */
 #define LINES_OF_ANSWER 2
 
 struct pool_asked {
@@ -49,7 +49,7 @@ const char *pool_asking_silent(const struct pool_asking *asking, size_t i)
 	return asking->asked[i].name;
 }
 
-/* Sends the question to a member's agent. Returns the connection, or -1. */
+/* Sends the question to a member's agent. Returns the descriptor of the connection, or -1. */
 static int ask_member(const struct microagent *agent, const char *name)
 {
 	auto_state_dir struct state_dir dir = {0};
@@ -81,7 +81,7 @@ void pool_ask(const struct microagent *agent, struct pool_asking *asking, const 
 		(struct pollfd){.fd = asked ? ask_member(agent, name) : -1, .events = POLLIN};
 }
 
-/* Removes a member that has answered from the list, and returns its name. */
+/* Finds a member that has answered, removes it from the list, and returns its name. */
 static const char *take_answering(struct pool_asking *asking)
 {
 	for (size_t i = 0; i < asking->count; i++) {

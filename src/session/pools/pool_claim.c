@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Creating a session: by claiming a member of a pool, which is one rename, or by making a new one.
- */
+/* Creates a session. If possible, it claims a member of a pool, which is one rename. Otherwise it
+ * makes a new session. */
 #include <string.h>
 #include <unistd.h>
 
@@ -11,8 +11,8 @@
 #include "base/limits.h"
 #include "session/pools/pool.h"
 
-/* Returns whether the spec's quota is at least the default, which is the quota of all members. The
- * quota of a running member can be raised, but not lowered. */
+/* Returns true if the spec's quota is at least the default, which all members have as their quota.
+ * The quota of a running member can be raised, but not lowered. */
 static bool has_more(const struct base *base, const struct microagent_session_spec *spec)
 {
 	const struct microagent_session_spec plain = {0};
@@ -22,8 +22,8 @@ static bool has_more(const struct base *base, const struct microagent_session_sp
 	       session_quota_of(base, &plain, &theirs, NULL) == 0 && wanted >= theirs;
 }
 
-/* Returns whether members have all the properties that are asked for. Directories do not count,
- * since members can be given them. */
+/* Returns true if members have all the properties that are asked for. Ignores directories, because
+ * members can be given directories later. */
 static bool has_all(const struct microagent_machine *asked)
 {
 	struct microagent_machine machine = *asked;
@@ -35,9 +35,9 @@ static bool has_all(const struct microagent_machine *asked)
 	return machine_check(&machine, MACHINE_POOL, NULL) == 0;
 }
 
-/* Returns whether members fit the spec. They have what every session has, and the pool's memory,
- * processors and network. They can be given directories if the backend has a spare port for that.
- */
+/* Returns true if members fit the spec. Members have what every session has, and the pool's
+ * memory, processors and network. They can be given directories if the backend has a spare port
+ * for this. */
 static bool fits(const struct microagent *agent, const struct base *base,
 		 const struct microagent_session_spec *spec, const struct pool_record *record)
 {
@@ -56,8 +56,8 @@ static bool fits(const struct microagent *agent, const struct base *base,
 	       strcmp(network, record->network) == 0;
 }
 
-/* Returns 1 if the machine runs, 0 if it does not, or -1 if this is not known. A free lease proves
- * that it does not run, whatever state is recorded. */
+/* Returns 1 if the machine runs, 0 if it does not, or -1 if this is unknown. If the lease is free,
+ * the machine does not run, whatever state is recorded. */
 static int runs(const struct workspace *ws)
 {
 	enum state state = STATE_UNKNOWN;
@@ -86,9 +86,9 @@ int pool_member_lives(const struct microagent *agent, const char *name)
 	return lives;
 }
 
-/* Sets the mark in the session's directory that allows a sweep to remove the session. The mark is
- * set only when no other process can take the token. A process that has only looked at the token
- * sets no such mark. */
+/* Sets the mark in the session's directory which allows a sweep to remove the session. It is set
+ * only after no other process can take the token. A process that only looks at the token does not
+ * set this mark. */
 static bool own(const struct state_dir *dir, const char *id)
 {
 	struct workspace ws;
@@ -103,7 +103,7 @@ static bool own(const struct state_dir *dir, const char *id)
 
 /* Marks the member before its token is taken, so that a sweep finds the session if this process
  * dies. While this process has the mark, no other claimer takes the token. Returns false if another
- * process has the session. */
+ * process has claimed the session. */
 static bool mark_member(const struct pool *pool, struct microagent_session *session)
 {
 	struct state_dir dir;
@@ -114,7 +114,8 @@ static bool mark_member(const struct pool *pool, struct microagent_session *sess
 	session->mark = unfinished_mark(&dir, session->id, NULL);
 	if (session->mark >= 0) {
 		ours = pool_has(pool, POOL_READY, session->name) && own(&dir, session->id);
-		/* Another process has the session, so this process must not keep its mark. */
+		/* Another process has the session, so this process removes the mark that it has
+		 * set. */
 		if (!ours) {
 			(void)unfinished_unmark(&dir, session->id, NULL);
 			close(steal_fd(&session->mark));
@@ -124,8 +125,9 @@ static bool mark_member(const struct pool *pool, struct microagent_session *sess
 	return ours;
 }
 
-/* Returns whether the member is still of the right kind. The record may have been replaced, and the
- * pool filled anew, since this process looked at it. The kind of a member does not change. */
+/* Returns true if the member still is of the kind in the record. The pool's record may have been
+ * replaced, and the pool filled anew, since this process read the record. The kind of a member does
+ * not change. */
 static bool is_of_kind(const struct microagent_session *session, const struct pool_record *record)
 {
 	struct open_workspace existing = {0};
@@ -144,9 +146,9 @@ static bool is_of_kind(const struct microagent_session *session, const struct po
 	       json_is_string(network) && strcmp(json_string_value(network), record->network) == 0;
 }
 
-/* Claims the member. Returns 1 with the member in *out, 0 if another process has it or it is
- * unusable, or -1 with an error. A fault of this process is an error, and a fault of the member is
- * not, since the next member may be usable. */
+/* Claims the member. Returns 1 with the member in *out, 0 if another process has the member or it
+ * is unusable, or -1 with err set. A fault of the member is not an error, because the next member
+ * may be usable. A fault of this process is an error. */
 static int claim(const struct microagent *agent, const struct pool *pool,
 		 const struct pool_record *record, const char *name,
 		 struct microagent_session **out, struct error *err)
@@ -158,8 +160,9 @@ static int claim(const struct microagent *agent, const struct pool *pool,
 		return -1;
 	if (!is_of_kind(session, record) || !mark_member(pool, session) || !pool_take(pool, name))
 		return 0;
-	/* This process has the member now. Until a caller has the member, it ends with this
-	 * process. A member that cannot be held is unusable. */
+	/* This process has claimed the member. Until the caller gets the member, the member's
+	 * machine ends if this process ends. A member that cannot be held in this way is
+	 * unusable. */
 	if (pool_member_lives(agent, session->name) != 0 && session_hold(session, NULL) == 0 &&
 	    session_read_record(session, &why) == 0) {
 		*out = steal_ptr(&session);
@@ -201,8 +204,8 @@ static int claim_any(const struct microagent *agent, const struct pool *pool,
 	return status;
 }
 
-/* Gives a claimed member what the spec has beyond all members: a larger quota, directories, and an
- * end. No other process knows of the member yet. */
+/* Gives a claimed member what the spec asks for beyond the properties of all members: a larger
+ * quota, directories, and an end. No other process knows of the member yet. */
 static int furnish(struct microagent_session *session, const struct microagent_session_spec *spec,
 		   struct error *err)
 {
@@ -216,8 +219,8 @@ static int furnish(struct microagent_session *session, const struct microagent_s
 	return -1;
 }
 
-/* Claims a member of a pool. Returns 1 with a fitting member in *out, which is marked as in the
- * making until session_made(). Returns 0 if there is no such member, or -1 with an error. */
+/* Claims a member of a pool. Returns 1 with a fitting member in *out, 0 if the pool has no such
+ * member, or -1 with err set. The claimed member is marked as unfinished until session_made(). */
 static int pool_claim(const struct microagent *agent, const struct base *base,
 		      const struct microagent_session_spec *spec, struct microagent_session **out,
 		      struct error *err)
@@ -235,7 +238,7 @@ static int pool_claim(const struct microagent *agent, const struct base *base,
 	pool_touch(&pool);
 	if (agent->unconfined || !fits(agent, base, spec, &record))
 		return 0;
-	/* These checks come first, so that a refused request uses up no member. */
+	/* These checks come before the claim, so that a refused request uses up no member. */
 	if (base_check(base, err) < 0 ||
 	    (session_has_share(spec) && pool_check_share(agent, &pool, spec, err) < 0))
 		return -1;
@@ -244,8 +247,8 @@ static int pool_claim(const struct microagent *agent, const struct base *base,
 		session->claim_ms = (double)(clock_mono_ns() - began) / (double)NS_PER_MS;
 		status = furnish(session, spec, err) < 0 ? -1 : 1;
 	}
-	/* An error is ignored. Without a filler the pool becomes empty, and sessions are made when
-	 * they are wanted, as without a pool. This is no reason to refuse this session. */
+	/* If the filler cannot be started, this session is made anyway. Without a filler, the pool
+	 * becomes empty, and sessions are made when they are asked for, as without a pool. */
 	(void)pool_filler_start(agent, &pool, NULL);
 	if (status == 1)
 		*out = steal_ptr(&session);
@@ -277,9 +280,9 @@ int microagent_session_create(struct microagent *agent, const struct microagent_
 
 /* --- a directory for a member ------------------------------------------------------------------ */
 
-/* Checks the directories with this member: asks the supervisor whether it would prepare the
- * member's config with the directories in it, as for a new session. Other errors are ignored,
- * because they are about a member that another process has claimed and destroyed meanwhile. */
+/* Checks the directories with this member. Asks the supervisor whether it would prepare the
+ * member's config with the directories, as it does for a new session. Other errors are ignored,
+ * because they mean that another process has claimed and destroyed the member meanwhile. */
 static int check_with(const struct microagent_session *member,
 		      const struct microagent_session_spec *spec, struct error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of members that nobody has claimed. Their tokens are first renamed to ending/. A claim
- * renames a token too, so either a claimer or a destroyer gets the token. Every process that looks
- * at the pool destroys the members in ending/, and several processes may do so at once. So it does
- * not matter which process has begun, and whether that process still lives.
+ * Ends members that nobody has claimed. First, a member's token is renamed to ending/. A claim
+ * renames the token too, so either a claimer or a destroyer gets it. Every process that looks at
+ * the pool destroys the members in ending/, and several processes may do this at the same time. So
+ * it does not matter whether the process that began a destruction still lives.
  */
 #include <errno.h>
 #include <time.h>
@@ -28,7 +28,7 @@ static bool member_is_there(const struct microagent_session *session)
 }
 
 /* Destroys a member. If another process is destroying the member, waits for that process. If that
- * process dies, goes on with its work. */
+ * process dies, finishes its work. */
 static int destroy_member(struct microagent_session *session, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_POOL_LOCK_MS);
@@ -47,7 +47,8 @@ static int destroy_member(struct microagent_session *session, struct error *err)
 	return -1;
 }
 
-/* Returns whether the member is kept because it is in quarantine. Such a member leaves its pool. */
+/* Returns true if the member was not destroyed because it is in quarantine. Such a member leaves
+ * its pool. */
 static bool is_kept(const struct error *why)
 {
 	return why->reason == REASON_SESSION_QUARANTINED;
@@ -92,7 +93,7 @@ int pool_finish(const struct microagent *agent, const struct pool *pool, struct 
 	int status = 0;
 	size_t i;
 
-	/* A member that cannot be removed does not stop the removal of the other members. */
+	/* If a member cannot be removed, the other members are still removed. */
 	json_array_foreach(names, i, name)
 	{
 		if (pool_finish_one(agent, pool, json_string_value(name),
@@ -115,7 +116,8 @@ int pool_shrink(const struct microagent *agent, const struct pool *pool, size_t 
 	{
 		if (count <= left)
 			break;
-		/* A member that another process has claimed meanwhile also counts as gone. */
+		/* If another process has claimed the member meanwhile, the member also counts as
+		 * removed. */
 		if (pool_end(pool, json_string_value(name), err) < 0)
 			return -1;
 		count--;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Filling a pool: one member is made after the other, while the host has room and no claim is
+/* Fills a pool. Members are made one after the other, as long as the host has room and no claim is
  * recent. */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,15 +26,17 @@ struct filler {
 	struct microagent *agent;
 	struct pool pool;
 	struct log log;
-	int watch; /* dir_watch for claims and for the record */
-	/* The numbers of watched directories whose changes are claims: in this pool, and in any
-	 * pool. */
+	int watch; /* descriptor of a dir_watch for claims and for changes of the record */
+	/* The numbers of the watched directories in which a change means a claim: a claim in this
+	 * pool, and a claim in any pool. */
 	int claimed, all;
-	int turn;	     /* <state>/pool; the filler that has locked it may make a member */
-	uint64_t quiet_from; /* no member is started before this time (monotonic) */
-	bool idle;	     /* this process has the idle priority */
-	bool raise;	     /* members are started with the idle priority too */
-	bool waits;	     /* the filler waits for room, and has logged this */
+	int turn;	     /* descriptor of <state>/pool; the filler that has locked it may make a
+			      * member */
+	uint64_t quiet_from; /* no member is started before this time (monotonic, in nanoseconds) */
+	bool idle;	     /* this filler has the idle priority */
+	bool raise;	     /* members are started with the idle priority, which must be raised
+			      * later */
+	bool waits;	     /* the filler waits for room, and has written this to its log */
 };
 
 /* --- waiting ---------------------------------------------------------------------------------- */
@@ -44,9 +46,9 @@ static uint64_t quiet_ns(void)
 	return limit_get(LIMIT_POOL_QUIET_MS) * NS_PER_MS;
 }
 
-/* Notes a recent claim that came before this process watched the pools. The time of the last claim
- * is the modification time of `touched`, which pool_touch() sets. If the clock was set back, this
- * time does not count. */
+/* Takes a recent claim into account that came before this process watched the pools. The
+ * modification time of the file `touched`, which pool_touch() sets, is the time of the last claim.
+ * It is ignored if it is in the future, because the clock was set back. */
 static int look_back(struct filler *f, const char *touched, struct error *err)
 {
 	uint64_t quiet_from;
@@ -108,7 +110,7 @@ static void on_pool_event(int number, void *data)
 		f->quiet_from = clock_mono_ns() + quiet_ns();
 }
 
-/* Waits for an event, at most until the given time. Returns whether there was an event. */
+/* Waits for an event, at most until the time until_ns. Returns true if there was an event. */
 static bool wait_for_events(struct filler *f, uint64_t until_ns)
 {
 	struct pollfd poll = {.fd = f->watch, .events = POLLIN};
@@ -141,8 +143,8 @@ static int count_living(const struct filler *f, size_t *count, struct error *err
 	return 0;
 }
 
-/* Ends the members that do not answer in a time that is enough for a slow member. Returns whether a
- * member was ended. */
+/* Ends the members that do not answer within a time that is long enough for a slow member. Returns
+ * true if a member was ended. */
 static bool end_silent(struct filler *f)
 {
 	json_auto_t *names = pool_tokens(&f->pool, POOL_READY, NULL);
@@ -174,9 +176,9 @@ static bool end_silent(struct filler *f)
 	return any;
 }
 
-/* Adds the session to the pool. Returns 0 if the session is a member now, 1 if it was destroyed
- * because the pool does not want it any more, or -1 with an error. The pool's record may have
- * changed while the session booted. */
+/* Adds the session to the pool. The pool's record may have changed while the session booted.
+ * Returns 0 if the session now is a member, 1 if it was destroyed because the pool no longer wants
+ * it, or -1 with err set. */
 static int add_member(const struct filler *f, struct microagent_session *session, struct error *err)
 {
 	struct pool_record record;
@@ -242,16 +244,16 @@ static void end_turn(const struct filler *f)
 	(void)flock(f->turn, LOCK_UN);
 }
 
-/* Waits for the turn to start a member. Returns 1 if a member may be started now, until end_turn().
- * Returns 0 if the filler must check again, because a claim or another event came first. Only one
- * filler of all pools has the turn at a time, so two fillers never find the same room. */
+/* Waits for the turn to start a member. Returns 1 if a member may be started until end_turn().
+ * Returns 0 if the filler must check anew, because a claim or another event came first. Only one
+ * filler of all pools has the turn at any time, so two fillers never count the same room. */
 static int wait_for_turn(struct filler *f, const struct pool_record *record)
 {
 	struct error why = {0};
 
 	if (flock(f->turn, LOCK_EX) < 0)
 		return 0;
-	/* The wait for the turn may have been long, so claims are looked for again. */
+	/* The wait for the turn may have been long, so this filler checks for new claims. */
 	if (!is_quiet(f)) {
 		end_turn(f);
 		return 0;
@@ -269,13 +271,12 @@ static int wait_for_turn(struct filler *f, const struct pool_record *record)
 	return 0;
 }
 
-/* Fills the pool. Returns 1 if the pool is full, 0 if it is not kept any more, or -1 with an
- * error. */
+/* Fills the pool. Returns 1 if the pool is full, 0 if it is no longer kept, or -1 with err set. */
 static int fill_pool(struct filler *f, struct error *err)
 {
 	uint64_t failures = 0;
 
-	/* Finishes the destruction that a killed filler began. */
+	/* Finishes destructions that a killed filler began. */
 	(void)pool_finish(f->agent, &f->pool, NULL);
 	for (;;) {
 		struct pool_record record;
@@ -308,9 +309,8 @@ static int fill_pool(struct filler *f, struct error *err)
 	}
 }
 
-/* Returns whether the pool has a gap. This filler may have missed a claim that came after its last
- * look and before it gave its lock back. The claimer saw that there was a filler, and started no
- * other. */
+/* Returns true if the pool has a gap. This filler may have missed a claim between its last look and
+ * the release of its lock. The claimer saw a filler, so it started no other one. */
 static bool has_gap(const struct filler *f)
 {
 	struct pool_record record;
@@ -320,8 +320,8 @@ static bool has_gap(const struct filler *f)
 	       (json_int_t)json_array_size(names) < record.size;
 }
 
-/* Fills the pool as its only filler. `lock` is -1, or the filler's lock, which this process has
- * already. Closes lock. */
+/* Fills the pool as its only filler. `lock` is the filler's lock if this process already has it, or
+ * else -1. Closes lock. */
 static int fill_alone(struct filler *f, int lock, struct error *err)
 {
 	int status = 0;
@@ -333,8 +333,8 @@ static int fill_alone(struct filler *f, int lock, struct error *err)
 			lock = pool_filler_lock(&f->pool, &why);
 		if (lock < 0)
 			return why.code == ERR_CONFLICT ? 0 : error_copy(err, &why);
-		/* The filler signs before it becomes idle, since a process that drains the pool
-		 * waits for the signature. */
+		/* The filler writes its pid before it becomes idle, since a process that drains the
+		 * pool waits for the pid. */
 		status = pool_filler_sign(lock, err);
 		if (status == 0) {
 			if (!f->idle)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process that fills a pool: the test whether there is one, its start and its end. The filler's
- * lock is an open file description lock, because such a lock can be tested without taking it. If a
- * test took the lock for an instant, a filler that begins at that instant would believe that there
- * is another filler.
+ * Starts, finds and ends the process that fills a pool. The filler's lock is an open file
+ * description lock, because such a lock can be tested without taking it. If a test took the lock
+ * for an instant, a filler that begins at that instant would think that the pool has another
+ * filler.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,8 @@
 
 /* --- its own side ----------------------------------------------------------------------------- */
 
-/* Writes the pid with the start time of the process, since another process may get the pid
- * later. */
+/* Writes the pid and the start time of this process. The start time is needed because another
+ * process may get the pid later. */
 int pool_filler_sign(int lock, struct error *err)
 {
 	uint64_t ticks = 0;
@@ -62,8 +62,8 @@ int pool_filler_lock(const struct pool *pool, struct error *err)
 
 #define LOCK_IN_CHILD 3
 
-/* Starts a filler and hands it the lock, which the caller has taken. So from now on every process
- * sees that there is a filler. */
+/* Starts a filler and passes the lock to it. The caller has taken the lock, so every process sees
+ * from now on that the pool has a filler. */
 static int spawn_filler(const struct microagent *agent, const struct pool *pool, int lock,
 			struct error *err)
 {
@@ -79,7 +79,7 @@ static int spawn_filler(const struct microagent *agent, const struct pool *pool,
 
 	if (!program || proc_spawn(&spec, &child, err) < 0)
 		return -1;
-	/* The started program continues in the background and leaves this process no child. */
+	/* The started program continues as a daemon, so the child of this process ends at once. */
 	if (proc_wait(&child, UINT64_MAX, &code, err) < 0)
 		return -1;
 	return code ? error_set(
@@ -96,13 +96,13 @@ int pool_filler_start(const struct microagent *agent, const struct pool *pool, s
 
 	if (lock < 0)
 		return why.code == ERR_CONFLICT ? 0 : error_copy(err, &why);
-	/* Removes the signature of the previous filler, until the new one signs. */
+	/* Removes the pid of the previous filler, until the new filler has written its own. */
 	(void)!ftruncate(lock, 0);
 	return spawn_filler(agent, pool, lock, err);
 }
 
-/* Holds the process that has the lock. Returns false if that process has not signed yet, or is
- * gone. */
+/* Opens a handle of the process that has the lock. Returns false if that process has not written
+ * its pid yet, or is gone. */
 static bool hold_holder(const struct pool *pool, struct proc *out)
 {
 	autobuf struct buf text = BUF_INIT(64);
@@ -130,7 +130,8 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 	static const struct timespec moment = {.tv_nsec = 5 * (long)NS_PER_MS};
 
 	for (;;) {
-		/* The process that has signed may have given its lock back, and be about to end. */
+		/* The process that wrote its pid may have released its lock, and be about to
+		 * end. */
 		struct proc holder = PROC_NONE;
 
 		if (hold_holder(pool, &holder)) {
@@ -143,8 +144,8 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 				return error_prefix(
 					err, "the process that fills the pool of %s has not ended",
 					pool->base);
-			/* A killed filler that its parent does not reap would be found again and
-			 * again, so only the lock counts. */
+			/* Only the lock is checked. The pid of a killed filler stays valid until
+			 * the filler's parent has reaped it. */
 			if (!pool_has_filler(pool))
 				return 0;
 		} else if (!pool_has_filler(pool)) {
@@ -155,7 +156,8 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 				"the pool of %s is being filled by a process that was not found: it may run in another container, and must be ended there",
 				pool->base);
 		} else {
-			nanosleep(&moment, NULL); /* the filler has its lock and is about to sign */
+			nanosleep(&moment, NULL); /* the filler has its lock, and will write its pid
+						   * soon */
 		}
 	}
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks whether the host has room for one more member of a pool. This does not delay sessions that
- * somebody asked for: only members that are made in advance wait for room. So a pool never drives
- * the host into its swap or takes the memory that the next task needs.
+ * Checks whether the host has room for one more member of a pool. Only members that are made in
+ * advance wait for room. Sessions that somebody asked for do not. So a pool never forces the host
+ * to swap, and never takes the memory that the next task needs.
  *
- * The check counts the memory that members really use, not the memory that they were given. The
- * host's own count includes the existing members, and the next one is expected to use as much as
- * they do. So there may be more members than could all use their whole memory. But whenever a
- * member is made, there is room for one member to use its whole memory.
+ * The check counts the memory that members really use, and not the memory that they were given. The
+ * host's own count includes the existing members, and the next member is expected to use as much as
+ * they do. So all members together could not always use their whole memory. But whenever a member
+ * is made, one member can use its whole memory.
  */
 #include <errno.h>
 #include <sys/statvfs.h>
@@ -61,7 +61,8 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 
 	if (memory_of_host(&total_bytes, &bytes, err) < 0)
 		return -1;
-	/* A full disk would pause the sessions that are in use, so some room must stay free. */
+	/* Some space must stay free on the disk, because a full disk would pause the sessions that
+	 * are in use. */
 	if (fstatvfs(pool->dir.fd, &fs) < 0)
 		return error_errno(err, errno, "%s", pool->dir.path);
 	disk = (uint64_t)fs.f_bavail * fs.f_frsize >> 20;
@@ -70,8 +71,8 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 			err, ERR_UNAVAILABLE,
 			"%llu MiB of disk are free where the state directory is, and %llu MiB must stay free",
 			(unsigned long long)disk, (unsigned long long)free_disk);
-	/* If the use of other members is not known, the next member is expected to take the most
-	 * that it can. */
+	/* If the memory use of other members is unknown, the next member is expected to use its
+	 * whole memory. */
 	wanted = kept + (takes_mib ? takes_mib : whole);
 	if (wanted < whole)
 		wanted = whole;
@@ -89,9 +90,9 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 	return 0;
 }
 
-/* Returns the beginning of an error about the size. If `never` is set, no pool could have this size
- * on this host, and the error names the field. If only the other pools leave no room, the value of
- * the field is not wrong, and the text is empty. */
+/* Returns the beginning of an error about the size of a pool. If `never` is set, no pool on this
+ * host could have this size, and the beginning names the field. Otherwise only the other pools
+ * leave too little room. Then the field's value is not wrong, and the text is empty. */
 static const char *size_field(bool never)
 {
 	return never ? "pool.size: " : "";
@@ -140,13 +141,13 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 
 /* --- what waiting members have of it --------------------------------------------------------- */
 
-/* The memory that members use is far less than the memory that they were given: nothing runs in
- * them, and memory that they share with other processes does not count. */
+/* Members use far less memory than they were given, because nothing runs in them, and because
+ * memory that they share with other processes does not count. */
 
 #define MIB (1 << 20)
 
-/* Returns the bytes of the host's memory that only the member uses, or 0 if this process cannot see
- * them for each process of the member. */
+/* Returns how many bytes of the host's memory only this member uses. Returns 0 if this process
+ * cannot see the number for each process of the member. */
 static int64_t bytes_of_member(const struct microagent *agent, const char *name)
 {
 	auto_session struct microagent_session *member = session_handle(agent, name, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Setting and draining pools. A pool is kept from its setting until it is drained. */
+/* Sets and drains pools. A pool is kept from when it is set until it is drained. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 
 /* --- set -------------------------------------------------------------------------------------- */
 
-/* Checks the size together with the sizes of the other pools. */
+/* Checks the size of the pool together with the sizes of all other pools. */
 static int check_with_others(const struct microagent *agent, const char *base,
 			     const struct pool_record *wanted, struct error *err)
 {
@@ -65,7 +65,7 @@ static bool same_kind(const struct pool_record *a, const struct pool_record *b)
 	       strcmp(a->network, b->network) == 0 && strcmp(a->backend, b->backend) == 0;
 }
 
-/* Sets the pool. Destroys members of another kind, which cannot be used any more. */
+/* Sets the pool. Destroys members of another kind, because they can no longer be used. */
 static int set_pool(const struct microagent *agent, const struct pool *pool,
 		    const struct pool_record *record, struct error *err)
 {
@@ -73,16 +73,15 @@ static int set_pool(const struct microagent *agent, const struct pool *pool,
 	bool useful = pool_read(pool, &before, NULL) == 0 && same_kind(&before, record);
 
 	if (!useful) {
-		/* The filler is ended too, because the member that it is making now is of the old
-		 * kind. */
+		/* The filler is ended too, because it may be making a member of the old kind. */
 		unlinkat(pool->dir.fd, POOL_RECORD, 0);
 		if (pool_filler_end(pool, err) < 0)
 			return -1;
 		sessions_sweep(agent, NULL, NULL);
 	}
-	/* Members of the old kind are removed before there is a record by which they would be
-	 * claimed. Excess members are removed after the record is written, so that the filler makes
-	 * no more of them. */
+	/* Members of the old kind are removed before the new record is written, because a claimer
+	 * would get them by that record. Surplus members are removed after it is written, so that
+	 * the filler does not replace them. */
 	if ((!useful && pool_shrink(agent, pool, 0, err) < 0) ||
 	    pool_write(pool, record, err) < 0 ||
 	    pool_shrink(agent, pool, (size_t)record->size, err) < 0)
@@ -116,7 +115,7 @@ int microagent_pool_set(struct microagent *agent, const struct microagent_pool_s
 
 /* --- drain ------------------------------------------------------------------------------------ */
 
-/* Returns whether `wanted` means the pool of the base. A name without a version means every
+/* Returns true if `wanted` names the pool of the base. A name without a version means every
  * version. */
 static bool is_meant(const struct base_name *wanted, const char *base)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The status of pools, in the form that users see. */
+/* Makes the status of pools that users see. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 
 #define LAST_BYTES 2048
 
-/* Writes the last message of the filler's log without its time, which means little later. Writes ""
- * if there is no message. */
+/* Writes the last message of the filler's log to out, without its time, since the user may read it
+ * much later. Writes "" if there is no message. */
 static void filler_last_words(const struct pool *pool, char out[LAST_BYTES])
 {
 	autoclose int fd =
@@ -47,7 +47,7 @@ static json_t *detail_text(const char *what, const char *why)
 	return json_string_lossy(buf_string(&line), line.len);
 }
 
-/* Returns why the pool has a gap; NULL if a member is being made. */
+/* Returns the reason for which the pool has a gap, or NULL if a member is being made. */
 static json_t *gap(const struct microagent *agent, const struct pool *pool,
 		   const struct pool_record *record, bool filling, enum error_reason *reason)
 {
@@ -86,8 +86,8 @@ static json_t *describe_pool(const struct microagent *agent, const char *base, s
 
 	if (pool_open(agent->state_path, base, &pool, err) < 0)
 		return NULL;
-	/* A missing record is no error: the pool was drained, and some of its sessions are in
-	 * use. */
+	/* A missing record is not an error: the pool was drained, and some of its sessions are
+	 * still in use. */
 	if (pool_read(&pool, &record, &why) < 0 && why.code != ERR_NOT_FOUND) {
 		error_copy(err, &why);
 		return NULL;
@@ -110,8 +110,8 @@ static json_t *describe_pool(const struct microagent *agent, const char *base, s
 	return entry;
 }
 
-/* Returns whether the pool is over. A drained pool is listed only while a filler or members are
- * left. */
+/* Returns true if the pool was drained, and neither a filler nor members are left. Such a pool is
+ * not listed. */
 static bool is_over(const json_t *entry)
 {
 	return !json_integer_value(json_object_get(entry, "size")) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit logs of existing sessions and of destroyed sessions. */
+/* Finds and verifies the audit logs of existing and of destroyed sessions. */
 #include "store/audit.h"
 
 #include <dirent.h>
@@ -34,7 +34,7 @@ static void found_log_free(struct found_log *found)
 }
 #define auto_found __attribute__((cleanup(found_log_free)))
 
-/* Returns the path of the session's log in the given place. The caller frees the path. */
+/* Returns the path of the session's log in the directory `where`. The caller frees the path. */
 static char *log_path(const struct microagent *agent, const char *where, const char *name,
 		      struct error *err)
 {
@@ -48,7 +48,8 @@ static char *log_path(const struct microagent *agent, const char *where, const c
 	return NULL;
 }
 
-/* Opens the session's log in the given place. ERR_NOT_FOUND: there is no log in this place. */
+/* Opens the session's log in the directory found->where. ERR_NOT_FOUND: this directory has no log
+ * of the session. */
 static int open_at(const struct microagent *agent, const char *where, struct found_log *found,
 		   struct error *err)
 {
@@ -81,8 +82,8 @@ static int find_log(const struct microagent *agent, const char *word, struct fou
 
 	if (session_audited_parse(word, found->name, err) < 0)
 		return -1;
-	/* These places are checked in the order in which the destruction of a session moves its
-	 * log. */
+	/* The two directories are checked in this order, because the destruction of a session moves
+	 * the log from the first to the second. */
 	if (open_at(agent, WHERE_LIVE, found, &why) == 0)
 		return 0;
 	if (why.code == ERR_NOT_FOUND && open_at(agent, WHERE_ARCHIVED, found, &why) == 0)
@@ -142,8 +143,9 @@ static json_t *report_json(const struct found_log *found, const struct audit_rep
 	return answer;
 }
 
-/* Looks for digests that the security log got after it was read. The audit log was read later, and
- * may have got lines in between. The last line of an open log may still be without a digest. */
+/* Searches for digests that the security log got after this process had read it. The audit log was
+ * read later, so it may have newer lines. The last line of an open log may still lack its digest in
+ * the security log. */
 static int look_for_late_digests(const struct microagent *agent, const char *name,
 				 struct audit_report *report, struct error *err)
 {
@@ -164,8 +166,8 @@ static int look_for_late_digests(const struct microagent *agent, const char *nam
 	return 0;
 }
 
-/* Verifies the session's telemetry. Finds the file anew, because the destruction of the session may
- * have moved the file since the log was opened. */
+/* Verifies the session's telemetry. Finds the telemetry file anew, because the destruction of the
+ * session may have moved it since the log was opened. */
 static int verify_telemetry(const struct microagent *agent, const struct found_log *found,
 			    struct audit_telemetry *out, struct error *err)
 {
@@ -176,8 +178,8 @@ static int verify_telemetry(const struct microagent *agent, const struct found_l
 	return audit_verify_telemetry(found->fd, fd, out, err);
 }
 
-/* Reports a closed log as broken if the telemetry has bytes after the last digest in the log. An
- * open log gets a digest of such bytes soon, but a closed log gets no more digests. */
+/* Reports a closed log as broken if the telemetry has bytes after the last digest in the log. In an
+ * open log, such bytes get a digest soon. A closed log gets no more digests. */
 static void look_behind_last_digest(struct audit_report *report,
 				    const struct audit_telemetry *telemetry)
 {
@@ -191,10 +193,11 @@ static void look_behind_last_digest(struct audit_report *report,
 		 (unsigned long long)(telemetry->bytes - telemetry->confirmed));
 }
 
-/* Checks that the security log of the log's day has lines about the log. Each line of the log is
- * noted in the security log before the next line is written. If the security log of that day exists
- * but has no such line, it has lost its lines, or belongs to another state directory. If it does
- * not exist, it was moved away or stayed elsewhere, and nothing is reported. */
+/* Checks that the security log has lines about the audit log on the day of that log. Each line of
+ * an audit log is noted in the security log before the next line is written. If the security log of
+ * that day exists but has no such line, its lines were lost, or it belongs to another state
+ * directory. If it does not exist, it was moved away or left in another place, and nothing is
+ * reported. */
 static void look_for_its_day(const struct microagent *agent, struct audit_report *report)
 {
 	if (report->verdict != AUDIT_CLOSED || report->confirmed || report->unconfirmed != 1 ||
@@ -205,8 +208,8 @@ static void look_for_its_day(const struct microagent *agent, struct audit_report
 		 "the security log of %s exists, but has no line of this log", report->day);
 }
 
-/* Reports an archived log that is not closed. `session destroy` closes a log before it archives the
- * log. */
+/* Reports an archived log that is not closed. This is a fault, because `session destroy` closes a
+ * log before archiving it. */
 static void look_for_its_end(const struct found_log *found, struct audit_report *report)
 {
 	if (report->verdict != AUDIT_OPEN || strcmp(found->where, WHERE_ARCHIVED) != 0)
@@ -217,8 +220,7 @@ static void look_for_its_end(const struct found_log *found, struct audit_report 
 		"it is archived, but its last line does not close it: its end was cut off, or the disk was full");
 }
 
-/* Reports a removed log: the security log has lines about the log, but the log is in neither
- * place. */
+/* Reports a removed log: the security log has lines about it, but neither directory has it. */
 static int verify_removed(const struct microagent *agent, struct found_log *found, size_t lines,
 			  struct audit_report *out, struct error *err)
 {
@@ -248,8 +250,8 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 	json_t *answer = NULL;
 	int status;
 
-	/* The security log is read before the audit log. If it were read later, it could have
-	 * digests of lines that the audit log got in between. */
+	/* The security log is read before the audit log. Otherwise it could have digests of lines
+	 * that the audit log got after it was read. */
 	if (session_audited_parse(word, found.name, err) < 0 ||
 	    audit_heads_load(agent->state_path, found.name, &heads, err) < 0)
 		return NULL;
@@ -294,7 +296,7 @@ static int add_log(const struct microagent *agent, const char *where, const char
 	if (!path)
 		return -1;
 	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return 0; /* no log was ever written, or the log is being moved just now */
+		return 0; /* no log was ever written, or another process is moving the log */
 	entry = json_pack("{s:s, s:s, s:s, s:I}", "session", name, "where", where, "path", path,
 			  "bytes", (json_int_t)st.st_size);
 	if (!entry || json_array_append_new(list, entry) < 0)

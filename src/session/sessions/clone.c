@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cloning the disk of a session. The clone is a reflink of the base's disk if the file system has
- * reflinks. Otherwise the clone is a copy of the base's empty layer, which receives all writes.
- * Both ways take a time that does not depend on the base's size, and the base's bytes are never
- * written. If the VMM reads no layers, the clone is a copy of the base's whole disk without the
- * holes. If the session is restored from the base's template, the clone is always a copy of the
- * template's layer.
+ * Clones the disk of a session. If the file system has reflinks, the clone is a reflink of the
+ * base's disk. Otherwise the clone is a copy of the base's empty layer, which receives all writes.
+ * The time for both does not depend on the base's size, and the base's bytes are never written. If
+ * the VMM cannot read layers, the clone is a copy of the base's whole disk, without the holes. If
+ * the session is restored from the base's template, the clone is always a copy of the template's
+ * layer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,9 @@
 #include "store/audit.h"
 #include "store/record_digest.h"
 
-/* Makes the file `name` in dir, a reflink of the file `from`. ERR_UNSUPPORTED: the file system has
- * no reflinks, or the two files would be on different file systems. The caller then copies. */
+/* Makes the file `name` in dir as a reflink of the file `from`. ERR_UNSUPPORTED: the file system
+ * has no reflinks, or the two files would be on different file systems. The caller then makes a
+ * copy. */
 static int reflink(int from, int dir, const char *name, struct error *err)
 {
 	bool cloned = false;
@@ -50,8 +51,8 @@ static int reflink(int from, int dir, const char *name, struct error *err)
 	return error_errno(err, why, "%s", name);
 }
 
-/* Makes a reflink of the base's disk. The base's digest is remembered for the clone, so that
- * prepare need not hash the clone. */
+/* Makes a reflink of the base's disk. The base's digest is remembered for the reflink too, so that
+ * prepare need not compute it. */
 static int reflink_disk(const struct base *base, int dir, struct error *err)
 {
 	autoclose int from = openat(base->fd, BASE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -82,8 +83,9 @@ static int clone_base_disk(const struct base *base, bool layers, int dir, const 
 		return 0;
 	if (why.code != ERR_UNSUPPORTED)
 		return error_copy(err, &why);
-	/* A VMM that reads no layers gets a copy of the whole disk. The digest of the layer or disk
-	 * is remembered for its copy, because hashing would take most of the time of a clone. */
+	/* If the VMM cannot read layers, the whole disk is copied. The digest of the copied file
+	 * is remembered for the copy too, because computing it would take most of the time of
+	 * cloning. */
 	*method = layers ? "overlay" : "copy";
 	from = openat(base->fd, copied, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (from < 0)
@@ -93,8 +95,8 @@ static int clone_base_disk(const struct base *base, bool layers, int dir, const 
 
 /* --- the record ------------------------------------------------------------------------------ */
 
-/* Records how many bytes the session's disk has got from the base (store/quota.h). Does so only if
- * the whole disk was copied. */
+/* Records how many bytes of the session's disk are from the base (store/quota.h), but only if the
+ * whole disk was copied. */
 static int put_copied(const struct workspace *ws, const char *method, json_t *record,
 		      struct error *err)
 {
@@ -148,8 +150,8 @@ int session_audit_begin(const struct microagent_session *session, const struct b
 		return -1;
 	if (!data || json_object_update(data, image) < 0)
 		return error_errno(err, ENOMEM, "session");
-	/* These lines are synced to the disk together with the lines of the boot. Before the boot
-	 * there is nothing to prove. */
+	/* The line need not be synced now, because before the boot there is nothing to prove. It is
+	 * synced to the disk together with the lines of the boot. */
 	return audit_open(ws, &audit, err) < 0 ? -1
 					       : audit_append(&audit, &event, STORE_NO_SYNC, err);
 }
@@ -170,12 +172,13 @@ static json_t *make_session_config(const struct microagent_session *session,
 				   struct error *err)
 {
 	bool macos = base_is_macos(base);
-	/* A macOS guest cannot get directories later, because its agent is not told about them. */
+	/* A macOS guest cannot get directories later, because nothing tells its agent about
+	 * them. */
 	bool hotplug = session->agent->backend->plugs && !macos;
 	struct microagent_spec whole = {.machine = base_machine(base, &spec->machine)};
 
-	/* The shares are left out here, because session_share_put() adds them with tags of its
-	 * own. */
+	/* The shares are left out here, because session_share_put() adds them with the tags that it
+	 * chooses. */
 	whole.machine.shares = NULL;
 	json_auto_t *config = creation_config(session->agent, made, &whole, err);
 	json_auto_t *image = base_provenance(base, err);
@@ -193,9 +196,9 @@ static json_t *make_session_config(const struct microagent_session *session,
 	return steal_ptr(&config);
 }
 
-/* Clones the disk of a Linux session, and sets the disk and the kernel of its machine. Sets
- * *layer_over to the path of the disk below the layer, which belongs to files, or to NULL if the
- * clone is no layer. */
+/* Clones the disk of a Linux session, and sets the disk and the kernel of its machine. If the clone
+ * is a layer, sets *layer_over to the path of the disk below the layer. This path belongs to
+ * `files`. Otherwise sets *layer_over to NULL. */
 static int clone_linux(const struct microagent_session *session, const struct base *base,
 		       const struct base_file files[BASE_FILES],
 		       const struct microagent_session_spec *spec, struct creation *made,
@@ -216,7 +219,7 @@ static int clone_linux(const struct microagent_session *session, const struct ba
 	made->image.env = json_incref(json_object_get(base->metadata, "env"));
 	if (!made->rootfs)
 		return -1;
-	/* The machine boots the kernel with which the base was sealed. */
+	/* The machine boots the kernel that the base had when it was sealed. */
 	made->kernel.path = strdup(files[BASE_FILE_KERNEL].path);
 	return made->kernel.path ? 0 : error_errno(err, ENOMEM, "session");
 }
@@ -274,8 +277,8 @@ int session_clone(struct microagent_session *session, const struct base *base,
 	struct state_dir sessions;
 	int status;
 
-	/* Makes the directory of all sessions with its parent, since creation_empty() does not make
-	 * the parent. */
+	/* Makes the directory of all sessions and its parent. creation_empty() would not make the
+	 * parent. */
 	if (state_dir_open(session->agent->state_path, true, &sessions, err) < 0)
 		return -1;
 	state_dir_close(&sessions);

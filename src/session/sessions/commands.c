@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands in a session. The session's guest is connected when the first command runs. */
+/* Runs commands in a session. Its guest is connected when the first command runs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,8 @@ int microagent_session_run(struct microagent_session *session, const struct micr
 
 #define SHELL_WORDS 4
 
-/* Returns a copy of exec (which may be NULL) that runs the line in a shell. The result points into
- * words, which the caller keeps. */
+/* Returns a copy of exec that runs the line in a shell; exec may be NULL. The result has pointers
+ * into words, which the caller must keep. */
 static struct microagent_exec in_shell(const char *line, const struct microagent_exec *exec,
 				       const char *words[SHELL_WORDS])
 {
@@ -60,12 +60,11 @@ int microagent_session_run_shell(struct microagent_session *session, const char 
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* The lines of a command's output. A line that is not whole yet is kept in part[], for each
- * stream. */
+/* Splits a command's output into lines. part[] has the incomplete line of each stream. */
 struct liner {
 	const struct microagent_callbacks *callbacks;
 	struct {
-		uint8_t *bytes; /* room for MICROAGENT_LINE_MAX */
+		uint8_t *bytes; /* buffer of MICROAGENT_LINE_MAX bytes */
 		size_t len;
 	} part[2];
 };
@@ -84,9 +83,9 @@ static int flush_part(struct liner *l, enum microagent_output stream)
 	return give_line(l, stream, l->part[stream].bytes, len);
 }
 
-/* Returns how many bytes of `bytes` belong to the current line, of which `before` bytes were
- * received earlier. Sets *whole if the line ends there: after its newline, or at the greatest
- * length of a line. */
+/* Returns how many of the `len` bytes belong to the current line. `before` is the number of bytes
+ * of this line that came earlier. Sets *whole if the line ends there: after its newline, or because
+ * it has the largest allowed length. */
 static size_t line_end(const uint8_t *bytes, size_t len, size_t before, bool *whole)
 {
 	size_t most = MICROAGENT_LINE_MAX - before, look = len < most ? len : most;
@@ -108,8 +107,8 @@ static int cut_lines(void *data, enum microagent_output stream, const void *byte
 		int status = 0;
 
 		if (whole && before == 0) {
-			status = give_line(l, stream, at, n); /* the usual case: the line is not
-							       * copied */
+			status = give_line(l, stream, at, n); /* the usual case: a whole line is
+							       * passed without being copied */
 		} else {
 			memcpy(l->part[stream].bytes + before, at, n);
 			l->part[stream].len += n;

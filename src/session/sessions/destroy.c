@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a session. The process that ends a session may be killed at any step. So this process
- * first leaves a mark, <id>.end, beside the marks of the making. The mark has a lock that ends with
- * the process. If a mark has no lock, the next sweep finishes the end of that session, and so does
- * the next command that destroys the session.
+ * Ends a session. The process that ends a session may be killed at any step, so it first makes a
+ * mark, the file <id>.end, beside the marks of unfinished sessions. The mark has a lock that ends
+ * with the process. If a mark has no lock, the next sweep finishes the end of that session, and so
+ * does the next command that destroys it.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -37,7 +37,7 @@ void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM])
 /* --- removed ---------------------------------------------------------------------------------- */
 
 /* Checks that the session is gone. Returns 0 if it is gone, 1 if another process is still removing
- * its files, which have no name any more, or -1 with an error. */
+ * its files, which no longer have a name, or -1 with err set. */
 static int verify_gone(const struct microagent_session *session, struct error *err)
 {
 	struct state_dir dir;
@@ -64,7 +64,7 @@ static int verify_gone(const struct microagent_session *session, struct error *e
 
 #define REMOVE_ATTEMPTS 4
 
-/* Removes the session. Tries again if the removal is refused: a start whose caller has died may
+/* Removes the session. If the removal is refused, tries it again: a start whose caller has died may
  * begin between the end of the machine and the removal. A session in quarantine is kept, unless the
  * caller is microagent_session_destroy_named(). */
 static int remove_now(struct microagent_session *session, struct error *err)
@@ -74,8 +74,8 @@ static int remove_now(struct microagent_session *session, struct error *err)
 	for (int i = 0; i < REMOVE_ATTEMPTS; i++) {
 		struct error ended = {0};
 
-		/* A session that has not been recorded yet cannot be killed, but it can be deleted.
-		 */
+		/* The result is mostly ignored, because an unrecorded session cannot be killed, but
+		 * can be deleted. */
 		(void)microagent_kill(session->agent, session->id, NULL, &ended);
 		if (ended.reason == REASON_SESSION_QUARANTINED)
 			return error_copy(err, &ended);
@@ -100,8 +100,8 @@ static void forget_token(const struct microagent_session *session, const char *s
 	pool_tidy(&pool);
 }
 
-/* Removes the session's tokens, so that none is left. Only the pool of the session's base has such
- * tokens. Without the session's record, all pools are searched. */
+/* Removes all tokens of the session. Only the pool of its base has such tokens. If the session's
+ * record is missing, all pools are searched. */
 static void forget_tokens(const struct microagent_session *session)
 {
 	const char *of = json_text(session->record, "base", NULL);
@@ -129,8 +129,8 @@ int session_end_marked(struct microagent_session *session, struct error *err)
 
 /* --- marked ----------------------------------------------------------------------------------- */
 
-/* Ends the session under a mark. Returns 0, or -1 with an error, or 1 if another process is ending
- * the session. */
+/* Ends the session, with a mark. Returns 0, 1 if another process is ending the session, or -1 with
+ * err set. */
 static int end_in(const struct state_dir *dir, struct microagent_session *session,
 		  struct error *err)
 {
@@ -143,9 +143,10 @@ static int end_in(const struct state_dir *dir, struct microagent_session *sessio
 	mark = unfinished_mark(dir, name, &why);
 	if (mark < 0 && why.code == ERR_CONFLICT)
 		return 1;
-	/* If there is no room on the disk for a mark, the session is ended without a mark. */
+	/* If the disk has no room for a mark, the session is ended without one. */
 	status = session_end_marked(session, err);
-	/* A session with a mark counts as half destroyed, so a mark that stays is an error. */
+	/* A session with a mark counts as half destroyed, so it is an error if the mark cannot be
+	 * removed. */
 	if (mark >= 0 && unfinished_unmark(dir, name, status < 0 ? NULL : err) < 0)
 		return -1;
 	return status;
@@ -160,7 +161,7 @@ static int end_session(struct microagent_session *session, struct error *err)
 	if (state_dir_open(session->agent->state_path, false, &dir, &why) < 0) {
 		if (why.code != ERR_NOT_FOUND)
 			return error_copy(err, &why);
-		/* The directory of all sessions may have been removed by hand. */
+		/* The directory of all sessions may have been removed manually. */
 		forget_tokens(session);
 		return 0;
 	}
@@ -169,9 +170,8 @@ static int end_session(struct microagent_session *session, struct error *err)
 	return status;
 }
 
-/* Moves the session's token to ending/, so that nobody can claim a session that is being destroyed.
- * Fails if another process has just claimed the session, because the session then belongs to that
- * process. */
+/* Moves the session's token to ending/, so that nobody can claim the session while it is destroyed.
+ * Fails if another process has just claimed it, because it then belongs to that process. */
 static int end_token(const struct microagent_session *session, struct error *err)
 {
 	const char *base = json_text(session->record, "base", NULL);
@@ -212,8 +212,8 @@ int microagent_session_destroy(struct microagent_session *session, struct error 
 
 /* --- by its name ------------------------------------------------------------------------------ */
 
-/* Returns whether an earlier call has begun to destroy the session and has not finished. The
- * session's directory is gone. */
+/* Returns true if an earlier call began to destroy the session, did not finish, and has removed the
+ * session's directory. */
 static bool broke_off(const struct microagent_session *session)
 {
 	char mark[SESSION_MARK_ROOM], path[sizeof(mark) + 24];

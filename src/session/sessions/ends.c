@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The earliest time at which the end of a session may come. This time is the modification time of
- * .locks/.ends. A sweep before this time opens no session, however many sessions there are. A
- * process that gives a session an end makes the time earlier, after the end is recorded. A process
- * that checks all sessions makes the time later, under the file's lock. If the file is missing, or
- * its time is more than a day away, the time does not count: all sessions are checked.
+ * Keeps the earliest time at which the end of any session may come. The modification time of the
+ * file .locks/.ends is this time. A sweep before this time need not open any session, however many
+ * there are. A process that gives a session an end first records the end, and then sets an earlier
+ * time. A process that checks all sessions sets a later time, under the file's lock. If the file is
+ * missing, or its time is more than a day away, all sessions are checked.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static int put_next(int fd, int64_t ns)
 	return futimens(fd, times);
 }
 
-/* Returns the earliest end of a session that is given this term now. */
+/* Returns the earliest time at which a session with this term could end, if the term begins now. */
 static int64_t first_end(const struct term *term)
 {
 	int64_t seconds = term->lifetime_s;
@@ -55,7 +55,7 @@ int session_ends_note(const struct state_dir *dir, const struct term *term, stru
 	if (!term_is_given(term))
 		return 0;
 	fd = openat(dir->fd, ENDS, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	/* Without the file, the next sweep checks all sessions, and makes the file. */
+	/* If the file is missing, the next sweep checks all sessions and makes the file. */
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0 ||
@@ -88,7 +88,7 @@ void session_ends_done(int fd, int64_t next)
 
 	if (fd < 0)
 		return;
-	/* If this fails, the next sweep checks all sessions again. */
+	/* If the time cannot be set, the next sweep checks all sessions. */
 	(void)put_next(fd, next < most ? next : most);
 	close(fd);
 }

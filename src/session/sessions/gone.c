@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions that were removed by hand. The security log has the beginning of such a session but not
- * its end, and the session has neither a directory nor an archive. */
+/* Finds sessions that were removed manually. The security log has a line about the beginning of
+ * such a session, but none about its end. The session has neither a directory nor an archive. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -27,8 +27,8 @@ static bool state_has(const struct microagent *agent, const char *where, const c
 	return has;
 }
 
-/* Returns whether the session is in no place. The places are checked in the order in which the end
- * of a session moves the session. */
+/* Returns true if the session is in none of the directories. They are checked in the order in which
+ * the end of a session moves its files. */
 static bool is_nowhere(const struct microagent *agent, const char *name)
 {
 	static const struct {
@@ -50,8 +50,8 @@ int sessions_tell_gone(const struct microagent *agent, json_t *told, struct erro
 	const char *name;
 	json_t *over;
 
-	/* The security log is read before the places are checked: a session that is in this log has
-	 * a directory until it has an archive. */
+	/* The security log is read before the directories are checked, because a session in this
+	 * log has a directory until it has an archive. */
 	if (!known || security_log_sessions(agent->state_path, known, err) < 0)
 		return -1;
 	json_object_foreach(known, name, over)

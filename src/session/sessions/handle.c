@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The handle of a session, with the session's record once that has been read. */
+/* The handle of a session, which contains the session's record once it was read. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,8 +57,8 @@ void microagent_session_close(struct microagent_session *session)
 	if (!session)
 		return;
 	microagent_guest_close(session->guest);
-	/* An owned session without a machine ends with its handle: its mark stays, and the next
-	 * sweep removes the session. */
+	/* An owned session that has no machine yet must end with its handle. So its mark stays, and
+	 * the next sweep removes the session. */
 	if (session->mark >= 0 && session_waits_owned(session))
 		close(steal_fd(&session->mark));
 	session_made(session);
@@ -91,7 +91,7 @@ static struct microagent_session *session_new(const struct microagent *agent, st
 	pthread_mutex_init(&session->life, NULL);
 	session->agent = sessions_agent(agent, err);
 	if (session->agent) {
-		/* A session in quarantine is kept until a person asks for its end by its name. */
+		/* A session in quarantine is kept until a person destroys it by its name. */
 		session->agent->keep_quarantined = true;
 		return session;
 	}
@@ -115,7 +115,7 @@ struct microagent_session *session_handle(const struct microagent *agent, const 
 	return session;
 }
 
-/* Borrows the descriptor from the caller for the time of the making. */
+/* Borrows the descriptor from the caller until the session is made. */
 void session_cancel_by(struct microagent_session *session, int fd)
 {
 	session->agent->cancel = fd > 0 ? fd : -1;
@@ -135,7 +135,7 @@ void session_made(struct microagent_session *session)
 		return;
 	session_cancel_by(session, -1);
 	/* Until this call, the supervisor would end the session if this process died. From here
-	 * until the marks are removed, the next sweep would end the session. */
+	 * until the marks are removed, the next sweep would end it. */
 	if (!session->owned)
 		lifeline_let_go(&session->lifeline);
 	if (state_dir_open(session->agent->state_path, false, &dir, NULL) == 0) {
@@ -201,9 +201,9 @@ int session_read_record(struct microagent_session *session, struct error *err)
 	return status;
 }
 
-/* Refuses an unfinished session, which the next sweep removes. If `living` is set, a session whose
- * machine runs is let through. With `living`, the caller only looks at the machine, cuts it off or
- * ends it, and the guest must not be able to delay this. */
+/* Refuses an unfinished session, because the next sweep removes it. If `living` is set, accepts a
+ * session whose machine runs: such a caller only looks at the machine, disconnects it or ends it,
+ * and the guest must not be able to delay this. */
 static int refuse_unfinished(const struct microagent_session *session,
 			     const struct open_workspace *existing, bool living, struct error *err)
 {

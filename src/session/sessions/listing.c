@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Describing sessions for people: one session by its handle, all sessions by their directories. */
+/* Describes sessions for people: one session by its handle, or all sessions by their
+ * directories. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,8 @@ static int put_timing(json_t *timings, const char *key, double ms, struct error 
 	return ms > 0 ? json_put(timings, key, json_real(ms), err) : 0;
 }
 
-/* Adds to `out` how the session began. Adds nothing for a session that has not run yet. */
+/* Adds how the session began to `out`: whether it booted or was restored. Adds nothing for a
+ * session that has not run yet. */
 static int put_boot(const struct microagent_session *session, json_t *out, struct error *err)
 {
 	struct open_workspace existing = {0};
@@ -51,7 +53,7 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	json_auto_t *out = json_object();
 	json_t *timings = json_object();
 	int64_t quota = session->quota_bytes;
-	char accelerator[8] = ""; /* "" for a session that has never run */
+	char accelerator[8] = ""; /* name of the accelerator; "" for a session that has never run */
 
 	microagent_accelerator(session->agent, session->id, accelerator, NULL);
 	if (!path || json_put_string(out, "name", session->name, err) < 0 ||
@@ -67,8 +69,8 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	return steal_ptr(&out);
 }
 
-/* Returns whether the machine boots with its directories. Another machine is given its directories
- * only when it runs, so it may lack directories of the session's record while it runs. */
+/* Returns true if the machine boots with its directories. Any other machine gets its directories
+ * only while it runs, so it may lack directories that are in the session's record. */
 static bool boots_with_shares(const struct workspace *ws)
 {
 	json_auto_t *prepared = workspace_read(ws, "workspace.json", NULL);
@@ -76,8 +78,8 @@ static bool boots_with_shares(const struct workspace *ws)
 	return json_object_get(json_object_get(prepared, "config"), "shares") != NULL;
 }
 
-/* Adds what runtime.json says about the run: how it began, and the shares that the machine was
- * given since. */
+/* Adds facts about the run from runtime.json to entry: how the run began, and the shares that the
+ * machine was given later. */
 static int add_run(const struct workspace *ws, json_t *entry, struct error *err)
 {
 	const char *state = json_text(entry, "state", NULL);
@@ -100,7 +102,7 @@ static int add_run(const struct workspace *ws, json_t *entry, struct error *err)
 	return 0;
 }
 
-/* Returns whether the session waits in the pool for which it was made, or is still being made for
+/* Returns true if the session waits in the pool that it was made for, or is still being made for
  * this pool. */
 static bool is_pooled(const char *state, const char *id, const json_t *record,
 		      enum unfinished_state making)
@@ -116,8 +118,8 @@ static bool is_pooled(const char *state, const char *id, const json_t *record,
 		 (pool_has(&pool, POOL_READY, name) || pool_has(&pool, POOL_ENDING, name))));
 }
 
-/* Says in entry that the session is being made, or that its making was interrupted. Removes the
- * error from entry, because a session in the making may lack files. */
+/* Records in entry that the session is being made, or that its making was interrupted. Removes the
+ * error from entry, because an unfinished session may lack files. */
 static int tell_making(enum unfinished_state making, json_t *entry, struct error *err)
 {
 	if (making == UNFINISHED_NOT)
@@ -130,7 +132,7 @@ static int tell_making(enum unfinished_state making, json_t *entry, struct error
 	return json_put_string(entry, "reason", error_reason_name(REASON_SESSION_UNFINISHED), err);
 }
 
-/* Says in entry that the session is being destroyed, or that its destruction was interrupted. */
+/* Records in entry that the session is being destroyed, or that its destruction was interrupted. */
 static int tell_ending(const struct state_dir *dir, const char *name, json_t *entry,
 		       struct error *err)
 {
@@ -153,8 +155,8 @@ static int tell_ending(const struct state_dir *dir, const char *name, json_t *en
 					 err);
 }
 
-/* Adds the session's record to entry. If the record is damaged, entry gets an error, like the entry
- * of a damaged workspace. */
+/* Adds the session's record to entry. If the record is damaged, adds an error instead, as for a
+ * damaged workspace. */
 static int add_session_record(const char *state, const struct state_dir *dir, const char *id,
 			      json_t *entry, struct error *err)
 {
@@ -184,8 +186,8 @@ static int add_session_record(const char *state, const struct state_dir *dir, co
 	return json_put(entry, "error", json_string_lossy(why.msg, strlen(why.msg)), err);
 }
 
-/* Adds a session to list, with those members of the workspace's description that sessions have.
- * Skips a workspace that is not a session. */
+/* Adds a session to list, with the members of the workspace's description that are meant for
+ * sessions. Skips a workspace that is not a session. */
 static int add_session(const char *state, const struct state_dir *dir, const json_t *workspace,
 		       json_t *list, struct error *err)
 {
@@ -212,8 +214,7 @@ static int add_session(const char *state, const struct state_dir *dir, const jso
 	return json_array_append(list, entry) == 0 ? 0 : error_errno(err, ENOMEM, "sessions");
 }
 
-/* Adds the sessions that are being destroyed and whose directories have already lost their
- * names. */
+/* Adds sessions that are being destroyed, and whose directories no longer have their names. */
 static int add_nameless(const struct state_dir *dir, json_t *list, struct error *err)
 {
 	int marks = openat(dir->fd, ".locks/.making", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -249,7 +250,7 @@ static int list_sessions(const char *state, struct microagent *sessions, json_t 
 
 	if (!answer)
 		return -1;
-	/* The directory of all sessions may have been removed by hand. */
+	/* The directory of all sessions may have been removed manually. */
 	if (state_dir_open(sessions->state_path, false, &dir, &why) < 0)
 		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 	json_array_foreach(json_object_get(answer, "workspaces"), i, workspace)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The making and checking of sessions' names. */
+/* Makes and checks the names of sessions. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@
 /* The patterns of names. In a pattern, 0 stands for a digit, and # for a lower-case hexadecimal
  * digit. */
 static const char session_pattern[] = "session-0000-00-00T00-00-00Z-####";
-/* The name of a sandbox of microagent-oci, which is no session but has an audit log too. */
+/* The pattern of the name of a sandbox of microagent-oci. A sandbox is not a session, but has an
+ * audit log too. */
 static const char sandbox_pattern[] = "sandbox-0000-00-00T00-00-00Z-########";
 
 int session_name_new(char out[SESSION_NAME_ROOM], struct error *err)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of sessions that are not whole: what was found, and what was done about it. The session's
- * audit log gets a line if the log exists and can still be written. The security log always gets a
- * line. */
+/* Records what was found of incomplete sessions, and what was done about them. If the session's
+ * audit log exists and can be written, it gets a line. The security log always gets a line. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -20,9 +19,9 @@ static const char *const action_names[] = {[ORPHAN_REMOVED] = SECURITY_ACTION_RE
 					   [ORPHAN_ADOPTED] = "adopted",
 					   [ORPHAN_LEFT] = "left"};
 
-/* Writes a line to the session's audit log, and thus to the security log. Returns false if the
- * audit log does not exist or cannot be written now. The log has a single writer: the live
- * supervisor, or the holder of the command lock if there is no live supervisor. */
+/* Writes a line to the session's audit log, and by that also to the security log. Returns false if
+ * the audit log does not exist or cannot be written now. An audit log has only one writer: the live
+ * supervisor, or without a live supervisor the holder of the command lock. */
 static bool note_in_bundle(const struct microagent *agent, const char *name,
 			   const struct audit_event *event)
 {
@@ -49,7 +48,7 @@ void orphan_tell(const struct microagent *agent, const char *name, enum orphan_k
 			  action_names[action], "why", json_string_lossy(why, strlen(why)));
 	const struct audit_event event = {AUDIT_WARNING, "session", SECURITY_ORPHANED, data, 0};
 
-	/* An error is ignored, because a full disk must not prevent a removal. */
+	/* An error is ignored, because a full disk must not prevent the removal of an orphan. */
 	if (data && !note_in_bundle(agent, name, &event))
 		(void)security_log_note(agent->state_path, name, &event, NULL);
 }
@@ -60,7 +59,7 @@ int orphan_remove(const struct microagent *agent, struct microagent_session *ses
 	struct error failed = {0};
 	int status;
 
-	/* Processes of the session that still live write the log, so they are ended first. */
+	/* The session's processes are ended first, because living ones write the log. */
 	if (microagent_kill(session->agent, session->id, NULL, &failed) < 0 &&
 	    failed.reason == REASON_SESSION_QUARANTINED)
 		return error_copy(err, &failed);

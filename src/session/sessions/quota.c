@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The quota of a session's disk: recorded in session.json, and enforced by the live supervisor. */
+/* The quota of a session's disk, which is recorded in session.json and enforced by the live
+ * supervisor. */
 #include "store/quota.h"
 
 #include <errno.h>
@@ -47,11 +48,11 @@ int session_quota_of(const struct base *base, const struct microagent_session_sp
 /* --- told ------------------------------------------------------------------------------------ */
 
 /*
- * Finds how many bytes the disk has grown. Returns false if the growth is not known. The disk of a
- * running session may not be opened here, because the session's audit log names each process that
- * opens the disk. A layer shares no bytes with the base, so its growth is its size, which is known
- * without opening it. The growth of another disk is known only to the live supervisor while the
- * session runs.
+ * Finds by how many bytes the disk has grown. Returns false if this is unknown. The disk of a
+ * running session must not be opened here, because the session's audit log names each process that
+ * opens the disk. If the disk is a layer, it shares no bytes with the base. Its growth is then its
+ * size, which is known without opening it. For any other disk, only the live supervisor knows the
+ * growth while the session runs.
  */
 static bool find_grown(const struct workspace *ws, const json_t *record, uint64_t *bytes)
 {
@@ -90,7 +91,8 @@ int session_quota_told(const struct workspace *ws, const json_t *record, json_t 
 
 /* --- set ------------------------------------------------------------------------------------- */
 
-/* Records the quota. No process of the session lives, and the caller's lock prevents a start. */
+/* Records the quota. The caller has made sure that no process of the session lives, and holds the
+ * lock that prevents a start. */
 static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answer,
 			struct error *err)
 {
@@ -121,8 +123,8 @@ static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answ
 
 #define ATTEMPTS 8
 
-/* Asks the live supervisor to set the quota. If no live supervisor runs, records the quota under
- * the command lock, which prevents a start. */
+/* Asks the live supervisor to set the quota. If no live supervisor runs, records the quota itself,
+ * under the command lock, which prevents a start. */
 static int set_in(const struct open_workspace *existing, int64_t bytes, json_t **answer,
 		  struct error *err)
 {
@@ -131,7 +133,7 @@ static int set_in(const struct open_workspace *existing, int64_t bytes, json_t *
 	json_auto_t *request =
 		json_pack("{s:s, s:I}", "command", "disk-quota", "bytes", (json_int_t)bytes);
 	struct error why = {0};
-	/* This lock keeps other processes from changing session.json meanwhile. */
+	/* The lock prevents that another process changes session.json meanwhile. */
 	autoclose int change = record_change_lock(&existing->ws, deadline, err);
 
 	if (change < 0)
@@ -151,8 +153,8 @@ static int set_in(const struct open_workspace *existing, int64_t bytes, json_t *
 			return -1;
 		if (!lease_is_held(&existing->ws))
 			return record_quota(&existing->ws, bytes, answer, err);
-		/* The live supervisor is not reached, although the lease is held: the session has
-		 * been started meanwhile, or has not quite ended. */
+		/* The live supervisor cannot be reached although its lease is held. So the session
+		 * was started meanwhile, or has not quite ended. */
 		error_set(
 			&why, ERR_CONFLICT,
 			"it cannot be reached, because it is ending or not yet running: try again when it is running");

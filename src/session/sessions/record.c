@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading session.json. A record is damaged if it lacks a member that every session has. */
+/* Reads session.json. A record is damaged if it lacks a member that every session has. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -23,8 +23,8 @@ void session_shares_of_before(json_t *record)
 	json_object_del(record, "share");
 }
 
-/* Checks the base's name. The live supervisor can write the record, and the name becomes a part of
- * the paths of the pool, of the base and of its template. */
+/* Checks the base's name, because the live supervisor can write the record. The name becomes a part
+ * of the paths of the pool, of the base and of its template. */
 static int check_base(const json_t *record, struct error *err)
 {
 	const char *base = NULL;
@@ -42,7 +42,7 @@ json_t *session_record_read(const struct workspace *ws, struct error *err)
 	int64_t quota = 0;
 
 	if (!record) {
-		/* The error becomes that of a damaged record, because a session with a damaged
+		/* The error code becomes that of a damaged record, because a session with a damaged
 		 * record can be destroyed. */
 		if (why.code == ERR_CONFLICT)
 			why.code = ERR_IO;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Decides whether a session begins from its base's template, and tells how it began. The supervisor
- * compares the template with this host (supervisor/templates/template_open.c), and the backend
- * loads it (backend/qemu/save_restore.c). */
+/* Decides whether a session is restored from its base's template, and reports how it began. The
+ * supervisor compares the template with this host (supervisor/templates/template_open.c), and the
+ * backend loads it (backend/qemu/save_restore.c). */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #include "channel/lifeline.h"
 #include "session/sessions/session.h"
 
-/* Returns a text about the first property in the spec that no saved machine, and so no restored
- * session, can have. Returns NULL if the spec has no such property. */
+/* Returns a text about the first property in the spec that a restored session cannot have, because
+ * no saved machine has it. Returns NULL if the spec has no such property. */
 static const char *asked_beyond(const struct microagent *agent,
 				const struct microagent_session_spec *spec)
 {
@@ -112,8 +112,8 @@ int session_start_with(struct microagent_session *session, const char *const *op
 		all[count] = options[count];
 		count++;
 	}
-	/* A session that exists already is not ended when the process that starts it ends, unless
-	 * this process owns the session. */
+	/* An existing session need not end when the process that starts it ends, unless this
+	 * process owns the session. So its start needs no lifeline. */
 	if (session->mark < 0 && !session->owned)
 		return workspace_start_with_options(session->agent, all, session->id, err);
 	if (lifeline_open(&line, &far_end, err) < 0)
@@ -131,10 +131,10 @@ int session_start_with(struct microagent_session *session, const char *const *op
 	return 0;
 }
 
-/* Starts the session, with its template if it has one. The supervisor notices whether the session
- * was started before. A session with directories is given them when it runs, and a member of a pool
- * may be given some when it is claimed. So the machines of both need memory of their own: a machine
- * that shares its memory with its siblings cannot be given a directory. */
+/* Starts the session from its template if it has one. The supervisor notices if the session was
+ * started before. A session with directories gets them after its start, and a member of a pool may
+ * get some when it is claimed. So the machines of both must not share their memory with other
+ * machines: a machine with shared memory cannot be given a directory. */
 int session_start(struct microagent_session *session, struct error *err)
 {
 	bool shares = json_object_get(session->record, "shares") ||

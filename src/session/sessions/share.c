@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The directories of the host that are shared with a session, from the start or while it runs. */
+/* Shares directories of the host with a session, from its start or while it runs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "store/share/pass.h"
 #include "store/share/rules.h"
 
-/* The value is the virtio-fs tag of the first share. The tags of further shares have a number
+/* The virtio-fs tag of the first share. The tags of further shares are this text with a number
  * behind it. */
 #define TAG "workspace"
 #define TAG_ROOM 32
@@ -69,7 +69,8 @@ static int append_share(json_t *shares, json_t *share, struct error *err)
 	return json_array_append_new(shares, share) == 0 ? 0 : error_errno(err, ENOMEM, "share");
 }
 
-/* Returns an array with the one share if count is 1, or an empty array if `count` is 0. */
+/* Returns an array with the one share if count is 1, or an empty array if count is 0. The caller
+ * releases it. */
 static json_t *shares_json(const struct microagent_session_share *wanted, size_t count,
 			   struct error *err)
 {
@@ -187,8 +188,8 @@ static struct share_wish wish_of(const struct open_workspace *existing, const js
 	};
 }
 
-/* Makes a pass for the shares, since the live supervisor can open nothing outside of its workspace.
- * Returns a descriptor of the pass. */
+/* Makes a pass for the shares, because the live supervisor can open nothing outside its workspace.
+ * Returns a descriptor of the pass, which the caller closes. */
 static int give_pass(const struct open_workspace *existing, const json_t *shares, struct error *err)
 {
 	size_t count = json_array_size(shares);
@@ -206,8 +207,8 @@ static int give_pass(const struct open_workspace *existing, const json_t *shares
 	return share_pass_give(&existing->ws, rows, count, err);
 }
 
-/* Makes the request. A live supervisor of an earlier version knows only the member "share", which
- * is a single directory. */
+/* Makes the request for the live supervisor. A live supervisor of an earlier version knows only the
+ * member "share", which is a single directory. */
 static json_t *share_request(const json_t *shares)
 {
 	json_t *first = json_array_get(shares, 0);
@@ -219,9 +220,9 @@ static json_t *share_request(const json_t *shares)
 static int ask_shares(const struct open_workspace *existing, const json_t *shares,
 		      struct error *err)
 {
-	/* For each share, the time covers the cell of the companion that serves the share, and
-	 * QEMU's answers. After that, it covers the guest's mounts, and the removal of all shares
-	 * if one fails. */
+	/* The wait has time for each share: for the cell of its companion, and for QEMU's
+	 * answers. It also has time for the mounts in the guest, and for removing all shares if
+	 * one fails. */
 	uint64_t each = 2 * limit_get(LIMIT_CELL_MS) + 4 * limit_get(LIMIT_QMP_MS);
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + json_array_size(shares) * each +
 			2 * limit_get(LIMIT_SHARE_MS);
@@ -232,7 +233,7 @@ static int ask_shares(const struct open_workspace *existing, const json_t *share
 		return error_errno(err, ENOMEM, "share");
 	autopass int pass = give_pass(existing, shares, err);
 	if (pass < 0) {
-		/* If no live supervisor is there, this error is more important than the error of
+		/* An error about a missing live supervisor is more important than the error about
 		 * the pass. */
 		autoclose int there = sock_connect_at(existing->ws.fd, CONTROL_SOCK_NAME, &absent);
 
@@ -267,8 +268,8 @@ static int share_in(const struct microagent_session *session, const json_t *shar
 
 /* --- recorded, for the next machines of the session ------------------------------------------ */
 
-/* Writes the shares into the record. The lock keeps out another command that changes the quota in
- * the record through the live supervisor. */
+/* Writes the shares into the record. The lock prevents that another command changes the quota in
+ * the record meanwhile, through the live supervisor. */
 static int write_shares(const struct workspace *ws, json_t *told, struct error *err)
 {
 	autoclose int lock = record_change_lock(ws, limit_deadline(LIMIT_COMMAND_LOCK_MS), err);
@@ -276,12 +277,13 @@ static int write_shares(const struct workspace *ws, json_t *told, struct error *
 
 	if (!record || json_put(record, "shares", json_incref(told), err) < 0)
 		return -1;
-	/* The record was synced to the disk when the machine was started, so its new contents are
-	 * synced too. */
+	/* The old contents of the record were synced when the machine was started, so the new
+	 * contents are synced too. */
 	return workspace_write_accepted(ws, SESSION_RECORD, record, STORE_SYNC, err);
 }
 
-/* Records the shares. session->record is not changed, because other threads may be reading it. */
+/* Records the shares on disk. session->record is not changed, because other threads may be reading
+ * it. */
 static int record_shares(const struct microagent_session *session, json_t *told, struct error *err)
 {
 	struct open_workspace existing = {0};
@@ -294,7 +296,7 @@ static int record_shares(const struct microagent_session *session, json_t *told,
 	return status;
 }
 
-/* Returns the shares in the form of a config, without tags. */
+/* Returns the shares in the form of a config, but without tags. The caller releases the result. */
 static json_t *shares_asked(const json_t *shares, struct error *err)
 {
 	json_auto_t *asked = json_array();
@@ -331,8 +333,9 @@ static int give_shares(struct microagent_session *session, const json_t *shares,
 			session->name);
 	if (share_in(session, shares, err) < 0)
 		return -1;
-	/* The live supervisor may have been taken over. Its answer says only that the guest has the
-	 * requested shares, so the requested shares are recorded. */
+	/* The recorded shares are the requested ones, and not those in the live supervisor's
+	 * answer. A guest may have taken the supervisor over. Its answer only means that the guest
+	 * has the requested shares. */
 	shown = shares_asked(shares, err);
 	if (!shown)
 		return -1;
@@ -400,9 +403,9 @@ int session_share_claimed(struct microagent_session *session,
 
 /* --- given again ----------------------------------------------------------------------------- */
 
-/* Finds the shares that the machine must be given while it runs. Sets *shares to a new array of
- * these shares in the form of a config. Leaves *shares unchanged if the session has no shares, or
- * boots with them. */
+/* Finds the shares that the machine must get while it runs. Sets *shares to an array of them in the
+ * form of a config, which the caller releases. Leaves *shares unchanged if the session has no
+ * shares, or boots with them. */
 static int shares_to_give(const struct open_workspace *existing, json_t **shares, struct error *err)
 {
 	json_auto_t *record = session_record_read(&existing->ws, err);
@@ -460,7 +463,7 @@ int microagent_session_check_shares(const struct microagent_session *session, st
 	return error_copy(err, &why);
 }
 
-/* Writes a line for each missing share to the audit log, if possible. */
+/* Writes a line to the audit log for each missing share. Failures are ignored. */
 static void note_missing(const struct open_workspace *existing, const json_t *shares,
 			 const struct error *why)
 {

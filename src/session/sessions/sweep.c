@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The sweep, which runs before a session is made. It removes sessions that were being made or
- * destroyed when their processes died, and sessions whose ends have come. */
+/* Sweeps the sessions before a session is made. The sweep removes sessions whose makers or
+ * destroyers have died, and sessions whose ends have come. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +20,8 @@
 
 struct sweep {
 	const struct microagent *agent;
-	json_t *removed, *left; /* lists for the caller; NULL: the caller does not need this list */
+	json_t *removed, *left; /* results for the caller; NULL: the caller does not want this
+				 * list */
 };
 
 static void note_swept(json_t *list, const char *name, const char *why)
@@ -30,9 +31,9 @@ static void note_swept(json_t *list, const char *name, const char *why)
 						      json_string_lossy(why, strlen(why))));
 }
 
-/* Returns whether an earlier sweep has reported the mark, and notes in the mark that it is reported
- * now: the mark is then not empty. Each sweep finds a session that cannot be removed, but only the
- * first sweep reports the session. */
+/* Returns true if an earlier sweep has reported the mark. Otherwise notes in the mark that it is
+ * reported now, by making the mark's file non-empty. If a session cannot be removed, each sweep
+ * finds it, but only the first one reports it. */
 static bool mark_is_told(const struct state_dir *dir, const char *mark)
 {
 	autofree char *path = NULL;
@@ -49,8 +50,9 @@ static bool mark_is_told(const struct state_dir *dir, const char *mark)
 	return st.st_size > 0 || write(fd, "!", 1) < 0;
 }
 
-/* Returns 1 if the session is a waiting member of a pool: its filler has added it, or its claimer
- * died before the claim. Returns 0 if it is not, or -1 if this cannot be found out. */
+/* Finds out whether the session is a waiting member of a pool. Its filler has then added it, or its
+ * claimer died before the claim. Returns 1 if it is, 0 if it is not, or -1 with err set if this
+ * cannot be found out. */
 static int is_ready(const struct microagent *agent, const char *name, struct error *err)
 {
 	json_auto_t *bases = pool_bases(agent->state_path, err);
@@ -72,8 +74,8 @@ static int is_ready(const struct microagent *agent, const char *name, struct err
 	return bases ? 0 : -1;
 }
 
-/* Returns 1 if the bundle has the file, 0 if it has not, or -1 if this cannot be found out. With
- * -1, the caller leaves the bundle alone. */
+/* Returns 1 if the bundle has the file, 0 if not, or -1 with err set if this cannot be found out.
+ * After -1, the caller does not touch the bundle. */
 static int bundle_has(const struct state_dir *dir, const char *id, const char *file,
 		      struct error *err)
 {
@@ -82,7 +84,8 @@ static int bundle_has(const struct state_dir *dir, const char *id, const char *f
 
 	if (fd >= 0 && fstatat(fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return 1;
-	/* A maker never leaves a link or a file in the place of a bundle. */
+	/* A maker of sessions never leaves a link or a file in place of a bundle, so such a file
+	 * was not made by microagent. */
 	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
 		return 0;
 	return error_errno(err, errno, "%s/%s/%s", dir->path, id, file);
@@ -90,8 +93,8 @@ static int bundle_has(const struct state_dir *dir, const char *id, const char *f
 
 /* --- in the making ---------------------------------------------------------------------------- */
 
-/* Removes a session without a record, which is a directory and perhaps a disk. A file of that name
- * that microagent did not make is left alone. */
+/* Removes a session without a record, which consists of a directory and perhaps a disk. Leaves a
+ * file of that name alone if microagent did not make it. */
 static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		       const char *name, struct error *err)
 {
@@ -138,10 +141,11 @@ static int keep_ready(const struct sweep *sweep, const struct state_dir *dir, co
 	return 0;
 }
 
-/* Removes a session whose maker has died. A mark may also be left by a maker that found its name
- * taken by another file, or by a claimer that found the session taken. In these cases the directory
- * itself has no mark, and is left alone. Returns 1 if another process is destroying the session
- * just now. The caller keeps the mark then, because that process may fail. */
+/* Removes a session whose maker has died. The directory of the session must have a mark too.
+ * Without this second mark, the first mark is from a maker whose name was taken by another file, or
+ * from a claimer whose session was taken. The directory is then left alone. Returns 1 if another
+ * process is destroying the session. In this case the caller keeps the mark, because that process
+ * may fail. */
 static int remove_made(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		       const char *name, struct error *err)
 {
@@ -161,7 +165,7 @@ static int remove_made(const struct sweep *sweep, const struct state_dir *dir, c
 	session = session_handle(sweep->agent, name, err);
 	if (!session)
 		return -1;
-	/* The record is needed to find the session's tokens. */
+	/* The record is read because it is needed to find the session's tokens. */
 	(void)session_read_record(session, NULL);
 	status = mark_is_told(dir, id) ? session_remove(session, &why)
 				       : orphan_remove(sweep->agent, session, ORPHAN_HALF_MADE,
@@ -178,7 +182,7 @@ static int remove_made(const struct sweep *sweep, const struct state_dir *dir, c
 
 /* --- being destroyed -------------------------------------------------------------------------- */
 
-/* Finishes the end of a session whose mark this process has locked. */
+/* Finishes the destruction of a session whose mark this process has locked. */
 static int end_marked(const struct sweep *sweep, const struct state_dir *dir, const char *mark,
 		      const char *name, struct error *err)
 {
@@ -207,8 +211,8 @@ static int end_marked(const struct sweep *sweep, const struct state_dir *dir, co
 	return 0;
 }
 
-/* Notes a session whose deletion was interrupted and left no mark. `why` says why the rest of the
- * session could not be removed; NULL: it was removed. */
+/* Notes a session whose deletion was interrupted and left no mark. `why` is the error if the
+ * remaining files could not be removed, or NULL if they were removed. */
 static void tell_removed(const char *id, const struct error *why, void *data)
 {
 	const struct sweep *sweep = data;
@@ -226,7 +230,7 @@ static void tell_removed(const char *id, const struct error *why, void *data)
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-/* Sweeps one session. The next sweep tries again to remove a session that cannot be removed now. */
+/* Sweeps one session. If it cannot be removed, the next sweep tries to remove it. */
 static int sweep_one(const struct state_dir *dir, const char *id, void *data)
 {
 	char name[SESSION_NAME_ROOM], ending[SESSION_ID_ROOM];
@@ -264,11 +268,12 @@ static void sweep_over(const struct sweep *sweep, const char *name, const char *
 			   status < 0 ? failed.msg : why);
 }
 
-/* Sweeps the sessions whose ends have come. Checks no session if no end can have come yet, unless
- * the caller wants the lists. */
+/* Sweeps the sessions whose ends have come. If no end can have come yet, checks the sessions only
+ * if the caller wants the lists. */
 static void sweep_all_over(const struct sweep *sweep, const struct state_dir *dir)
 {
-	json_auto_t *ids = NULL, *found = NULL; /* found has the reason for each session's name */
+	json_auto_t *ids = NULL, *found = NULL; /* ids of all sessions; object with the reason for
+						 * each found session, by its name */
 	char text[TERM_TEXT], parsed[SESSION_NAME_ROOM];
 	int64_t next = INT64_MAX;
 	const char *name;
@@ -281,8 +286,8 @@ static void sweep_all_over(const struct sweep *sweep, const struct state_dir *di
 	ends = session_ends_begin(dir);
 	ids = state_dir_list(dir, NULL);
 	found = json_object();
-	/* A live supervisor applies the end of its session itself. So a session that is found here
-	 * has no live supervisor, or its live supervisor was killed before the end. */
+	/* A live supervisor ends its own session. So a session that is found here has no live
+	 * supervisor, or its live supervisor was killed before the end. */
 	json_array_foreach(ids, i, id)
 	{
 		if (session_name_of_id(json_string_value(id), parsed) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The telemetry of a session: what its guest has told about the programs that ran in it. */
+/* Reads the telemetry of a session: what its guest reported about the programs that ran in it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,8 +23,9 @@ static int open_telemetry_below(const struct microagent *agent, const char *plac
 	return *fd >= 0 || errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
 }
 
-/* Opens the session's telemetry. *fd is -1 if there is none. A destroyed session is in the archive
- * before its directory is removed, so the archive is checked last. */
+/* Opens the session's telemetry. Sets *fd to -1 if there is none. The destruction of a session
+ * first makes the archive and then removes the directory. So the archive is checked after the
+ * directory. */
 int session_telemetry_open(const struct microagent *agent, const char *name, int *fd,
 			   struct error *err)
 {
@@ -54,7 +55,7 @@ int microagent_audit_telemetry(struct microagent *agent, const char *word,
 	if (session_audited_parse(word, name, err) < 0 ||
 	    session_telemetry_open(agent, name, &fd, err) < 0)
 		return -1;
-	/* The file does not exist until the guest's first report. */
+	/* The telemetry file does not exist before the guest's first report. */
 	if (fd < 0 && is_below(agent, SESSIONS_DIR, name, BUNDLE_SUFFIX))
 		return error_set(
 			err, ERR_NOT_FOUND,

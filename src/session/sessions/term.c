@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a session: the check whether the end has come, and how a member of a pool is given an
- * end. */
+/* Checks whether the end of a session has come, and gives a member of a pool an end. */
 #include "store/term.h"
 
 #include <errno.h>
@@ -14,8 +13,8 @@
 #include "session/sessions/orphan.h"
 #include "session/sessions/session.h"
 
-/* Returns when the session must be checked again. The live supervisor of a running session applies
- * the end itself. If the live supervisor is killed before, a later check finds the session. */
+/* Returns the time at which the session must be checked the next time. The live supervisor ends a
+ * running session itself. If it is killed before, a later check finds the session. */
 static int64_t look_again(const struct term *term)
 {
 	int64_t soon =
@@ -24,9 +23,9 @@ static int64_t look_again(const struct term *term)
 	return term->idle_s || term->ends_ns < soon ? soon : term->ends_ns;
 }
 
-/* Returns whether the lifetime ended more than LIMIT_SESSION_ENDS_MS ago. The live supervisor
- * destroys its session at the end of the lifetime. If the session still exists now, its live
- * supervisor has failed to do so. */
+/* Returns true if the lifetime ended more than LIMIT_SESSION_ENDS_MS ago. The live supervisor
+ * destroys its session at the end of the lifetime. So if the session still exists, its live
+ * supervisor has failed to do this. */
 static bool is_long_over(const struct term *term)
 {
 	const int64_t late = (int64_t)limit_get(LIMIT_SESSION_ENDS_MS) * (int64_t)NS_PER_MS;
@@ -79,7 +78,7 @@ int session_refuse_over(const struct microagent *agent, struct microagent_sessio
 
 /* --- told ------------------------------------------------------------------------------------ */
 
-/* Returns whether the live supervisor ends the session now. A live supervisor does not end a
+/* Returns true if the live supervisor is ending the session. A live supervisor does not end a
  * session in quarantine. */
 static bool is_expiring(const struct workspace *ws, struct term *term)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pool of a base: only files, and no daemon. This header is about the pool's directory and its
- * tokens. The code of a session needs no other part of a pool: the end of a session removes its
- * token, and a session that waits in a pool is not swept. pool.h has the other parts of a pool:
- * records, fillers and claims. A token is an empty file with the name of a session.
+ * The directory and the tokens of a base's pool. A pool consists of files only, and has no daemon.
+ * The code of a session needs only this part of a pool, for two reasons: the end of a session
+ * removes its token, and a session that waits in a pool is not swept. pool.h has the other parts of
+ * a pool: records, fillers and claims. A token is an empty file with the name of a session.
  *
  *   <state>/pool/<base>/pool.json    how many sessions are kept ready, and of what kind; if this
  *                                    file is missing, none are
@@ -14,12 +14,14 @@
  *                       filler.log   the messages of this process
  *
  * Members are ordinary sessions, and their directories never move. The process that renames a token
- * from ready/ to claimed/ has the session; of two renames of one token only one can succeed. A
- * process that destroys members first renames their tokens to ending/, so that nobody claims these
- * members. If this process dies, the next process that looks at the pool finishes the work. A
- * session is marked as unfinished (api/unfinished.c) before it becomes a member, and again from its
- * claim until its claimer has returned it to the user. If the process that works on it dies in this
- * time, the next sweep removes the session.
+ * from ready/ to claimed/ has the session. If two processes rename one token, only one of them
+ * succeeds. A process that destroys members first renames their tokens to ending/, so that nobody
+ * claims these members. If this process dies, the next process that looks at the pool finishes the
+ * work.
+ *
+ * A session is marked as unfinished (api/unfinished.c) before it becomes a member. It is marked a
+ * second time from its claim until its claimer has returned it to the user. If the process that
+ * makes or claims it dies meanwhile, the next sweep removes the session.
  */
 #ifndef SESSION_TOKENS_H
 #define SESSION_TOKENS_H
@@ -46,46 +48,47 @@ struct pool {
 		.dir = {.fd = -1 } \
 	}
 
-/* Opens the pool's directory. It may have tokens of claimed sessions, but no record. ERR_NOT_FOUND:
- * there is no such directory. */
+/* Opens the pool's directory, which may have tokens of claimed sessions but no record.
+ * ERR_NOT_FOUND: the directory does not exist. */
 int pool_open(const char *state, const char *base, struct pool *out, struct error *err);
 /* Opens and locks the pool's directory. Makes the directory with its contents if it is missing.
- * While the directory is locked, no other process sets, drains or tidies the pool. Waits for
- * another holder of the lock. ERR_CONFLICT: the wait took too long. */
+ * While it is locked, no other process sets, drains or tidies the pool. If another process has the
+ * lock, waits for it. ERR_CONFLICT: the wait took too long. */
 int pool_open_locked(const char *state, const char *base, struct pool *out, struct error *err);
-/* Locks an open pool. Returns false if another process has the lock, or the pool was removed
+/* Locks an open pool. Returns false if another process has the lock, or if the pool was removed
  * meanwhile. */
 bool pool_try_lock(const struct pool *pool);
 void pool_close(struct pool *pool); /* accepts POOL_NONE */
 #define auto_pool __attribute__((cleanup(pool_close)))
-/* Returns the sorted names of the bases that have pools below `state`; [] if there are none. */
+/* Returns the sorted names of the bases that have pools below `state`, or an empty array if there
+ * are none. The caller releases the array. */
 json_t *pool_bases(const char *state, struct error *err);
-/* Removes the directory of a pool that has no tokens, unless it has a record, or another process
- * works on it. */
+/* Removes the directory of a pool that has no tokens. Does nothing if the pool has a record, or if
+ * another process works on the pool. */
 void pool_tidy(const struct pool *pool);
 
-/* Returns whether a process runs that fills the pool. */
+/* Returns true if a process is running that fills the pool. */
 bool pool_has_filler(const struct pool *pool);
 
 /* --- tokens ---------------------------------------------------------------------------------- */
 
-/* Returns the sorted names in the directory `kind`, which is POOL_READY, POOL_CLAIMED or
- * POOL_ENDING: the oldest session comes first. The caller releases the result. */
+/* Returns the sorted names of the tokens in the directory `kind`, which is POOL_READY, POOL_CLAIMED
+ * or POOL_ENDING. The name of the oldest session comes first. The caller releases the array. */
 json_t *pool_tokens(const struct pool *pool, const char *kind, struct error *err);
 bool pool_has(const struct pool *pool, const char *kind, const char *name);
-/* Adds a new token in ready/. */
+/* Adds a token to ready/. It must be new. */
 int pool_add(const struct pool *pool, const char *name, struct error *err);
 /* Moves a token from ready/ to claimed/. Returns false if another process was first. */
 bool pool_take(const struct pool *pool, const char *name);
-/* Moves a token from ready/ to ending/. Returns 1 if this process has moved it, 0 if another
- * process was first, or -1 with an error. */
+/* Moves a token from ready/ to ending/. Returns 1 if this process has moved the token, 0 if another
+ * process was first, or -1 with err set. */
 int pool_end(const struct pool *pool, const char *name, struct error *err);
-/* Removes all tokens of that name. */
+/* Removes all tokens with that name. */
 void pool_forget(const struct pool *pool, const char *name);
 /* Removes the tokens in claimed/ of sessions whose end has come, and of sessions that were removed
- * by hand. */
+ * manually. */
 void pool_forget_gone(const struct pool *pool);
-/* Notes that a session is being claimed now, so that the fillers of all pools wait for a while. */
+/* Notes that a session is being claimed, so that the fillers of all pools pause for a while. */
 void pool_touch(const struct pool *pool);
 
 #endif

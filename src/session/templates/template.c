@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading an existing template and describing it. */
+/* Reads and describes an existing template. */
 #include "session/templates/template.h"
 
 #include <errno.h>
@@ -122,7 +122,7 @@ int base_template_disk(const struct base_template *of, struct error *err)
 
 /* --- told ------------------------------------------------------------------------------------ */
 
-/* Returns the bytes of this host's disk that the template uses. */
+/* Returns how many bytes of this host's disk the template uses. */
 static json_int_t allocated(const struct base_template *of)
 {
 	static const char *const files[] = {TEMPLATE_RECORD, TEMPLATE_RAM, TEMPLATE_STATE,

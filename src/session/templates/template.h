@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The template of a base: a saved machine of the base, from which the base's sessions are restored.
- * It is in <bundle>/template:
+ * The template is in <bundle>/template:
  *
  *   template.json  what the template was made with, with digests (schema/template.json)
  *   ram, state     the memory and the devices of the machine, which the supervisor restores
- *   disk.qcow2     the layer over the base's disk of the same moment; a session gets a copy of it
- *   warm.log       the log of the making
+ *   disk.qcow2     the layer over the base's disk at the same moment; a session gets a copy of it
+ *   warm.log       the log of making the template
  *   siblings*      files of the supervisors that restore machines from the template
  *
- * A process that makes or drops a template has the directory <bundle>/.warming and an exclusive
- * flock on it. The flock ends with the process, and a .warming without a flock is swept. The
- * template is made in this directory and then renamed.
+ * A process that makes or drops a template has the directory <bundle>/.warming, and an exclusive
+ * flock on it. The flock ends with the process. A directory .warming without a flock is swept. The
+ * template is made in this directory, and is then renamed.
  */
 #ifndef SESSION_TEMPLATE_H
 #define SESSION_TEMPLATE_H
@@ -35,21 +35,22 @@
 struct base_template {
 	int fd; /* descriptor of the template's directory */
 	char *path;
-	json_t *record;		  /* the contents of template.json with their shape checked */
-	char sha256[DIGEST_TEXT]; /* digest of template.json */
+	json_t *record;		  /* the contents of template.json, whose shape was checked */
+	char sha256[DIGEST_TEXT]; /* digest of the file template.json */
 };
 #define BASE_TEMPLATE_NONE \
 	{                  \
 		.fd = -1   \
 	}
 /* Opens the template of a base. Returns 1 if the base has a template, 0 if it has none, or -1 with
- * an error if the template is damaged. */
+ * err set if the template is damaged. */
 int base_template_open(const struct base *base, struct base_template *out, struct error *err);
 void base_template_close(struct base_template *of); /* accepts BASE_TEMPLATE_NONE */
 #define auto_template __attribute__((cleanup(base_template_close)))
-/* Checks that the template's disk has the recorded digest, and returns a descriptor of the disk. */
+/* Checks that the template's disk has the recorded digest. Returns a descriptor of the disk, which
+ * the caller closes, or -1 with err set. */
 int base_template_disk(const struct base_template *of, struct error *err);
-/* Returns the description of the template in the answer of `base show`: {createdAt, run?,
+/* Returns the description of the template for the answer of `base show`: {createdAt, run?,
  * memoryMiB, cpuCount, bytes, residentBytes, sha256, facts}, or {error}. The caller releases it.
  * Returns NULL if the base has no template. */
 json_t *base_template_told(const struct base *base);
@@ -57,21 +58,21 @@ json_t *base_template_told(const struct base *base);
 /* --- base_list.c ---------------------------------------------------------------------------------
  */
 
-/* Returns the answer of `base show` for a base: its metadata with its path and its template. Takes
- * the metadata out of *base. The caller releases the result. */
+/* Returns the answer of `base show` for a base: its metadata with its path and its template. The
+ * metadata is moved out of *base. The caller releases the result. */
 json_t *base_tell(struct base *base, struct error *err);
 
 /* --- template_place.c: who is at work on one ---------------------------------------------------
  */
 
-/* Makes the directory .warming of the base and locks it, to make or drop the base's template. The
- * directory is empty, and belongs to the caller until warming_end(). Returns a descriptor of it.
- * ERR_CONFLICT: another process has it. */
+/* Makes and locks the directory .warming of the base, for making or dropping the base's template.
+ * The directory is empty, and belongs to the caller until warming_end(). Returns a descriptor of
+ * it, or -1 with err set. ERR_CONFLICT: another process has the directory. */
 int warming_begin(const struct base *base, struct error *err);
-/* Removes the directory .warming with everything in it. */
+/* Removes the directory .warming and everything in it. */
 void warming_end(const struct base *base, int warming);
-/* Removes, in every base, the .warming of a process that died. Appends the name of each such base
- * to `removed`, which may be NULL. */
+/* Searches all bases for a directory .warming of a process that died, and removes it. Appends the
+ * names of these bases to `removed`, which may be NULL. */
 void templates_sweep(const struct microagent *agent, json_t *removed);
 
 #endif

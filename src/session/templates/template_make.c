@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making a template. A machine of the base is started like the machine of a session, but in a way
- * that allows to save it. The machine runs in the foreground, so that it ends with the maker of the
- * template. Commands are run in the machine, and the machine is saved. The saved files are sealed,
- * tried, and given their name. Meanwhile <bundle>/.warming contains
+ * Makes a template. A machine of the base is started like the machine of a session, but so that it
+ * can be saved. It runs in the foreground, so that it ends with the maker of the template. Commands
+ * are run in the machine, and then it is saved. The saved files are sealed, tested, and given their
+ * name. Meanwhile the directory <bundle>/.warming contains
  *
  *   work/state/  a state directory with one workspace
  *   template/    the new template
  *   trial.qcow2  the disk of a machine that was restored from the new template
  *   before/      the template that the new one replaces
  *
- * and .warming is removed at the end, whether the making succeeded or failed.
+ * The directory .warming is removed at the end, even if the making failed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@
 #include "session/templates/template_warming.h"
 
 #define BEFORE "before"
-/* The files of the saved machine that the supervisor leaves in the workspace. */
+/* The names of the saved machine's files, which the supervisor leaves in the workspace. */
 #define SAVED_RAM "template.ram"
 #define SAVED_STATE "template.state"
 
@@ -51,8 +51,8 @@ static int copy_empty_layer(const struct warming *w, struct error *err)
 	return clone_with_digest(from, w->to, TEMPLATE_DISK, NULL, err);
 }
 
-/* Returns the properties of the machine to save, which are those of a session that is restored from
- * the template. */
+/* Returns the properties of the machine to save. A session that is restored from the template has
+ * the same properties. */
 static struct microagent_machine saved_machine(const struct warming *w)
 {
 	const struct microagent_machine asked = {.accelerator = w->spec->machine.accelerator,
@@ -136,7 +136,8 @@ static int on_warm_output(void *data, enum microagent_output stream, const void 
 
 #define COMMAND_SHOWN 200
 
-/* Writes a command for people: its words with blanks between them. A long command is cut. */
+/* Writes a command in a form for people: its words with blanks between them. A long command is cut
+ * off. */
 static void command_text(const char *const *words, char out[COMMAND_SHOWN])
 {
 	size_t used = 0;
@@ -151,7 +152,7 @@ static void command_text(const char *const *words, char out[COMMAND_SHOWN])
 		*c = *c == '\n' ? ' ' : *c;
 }
 
-/* Checks the result of a warm-up command. A template is made only if all commands succeed. */
+/* Checks the result of a warm-up command. A template is made only if all these commands succeed. */
 static int judge_warm(const struct warming *w, const char *command,
 		      const struct microagent_result *result, struct error *err)
 {
@@ -207,8 +208,8 @@ static int warm_up(struct warming *w, struct error *err)
 
 static int ask_save(struct warming *w, const struct workspace *ws, struct error *err)
 {
-	/* The wait has time for three steps: the guest comes to rest, its devices are written, and
-	 * its memory is written. */
+	/* The time limit allows for three steps: the guest stops its work, its devices are written,
+	 * and its memory is written. */
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + 3 * limit_get(LIMIT_SAVE_MS);
 	json_auto_t *request = json_pack("{s:s}", "command", "save");
 	json_auto_t *answer = NULL;
@@ -227,7 +228,7 @@ static int ask_save(struct warming *w, const struct workspace *ws, struct error 
 }
 
 /* Saves the machine, ends it, and moves the saved files into the template. A machine that was saved
- * never runs on. */
+ * is always ended. */
 static int save(struct warming *w, struct error *err)
 {
 	auto_existing struct open_workspace existing = {0};
@@ -247,7 +248,8 @@ static int save(struct warming *w, struct error *err)
 
 /* --- sealed ---------------------------------------------------------------------------------- */
 
-/* Seals a file of the template, and returns {sha256, bytes} for the file. */
+/* Seals a file of the template, and returns the object {sha256, bytes} about the file. The caller
+ * releases it. */
 static json_t *seal_part(const struct warming *w, const char *file, struct error *err)
 {
 	char digest[DIGEST_TEXT];
@@ -318,8 +320,8 @@ static void remember_parts(const struct warming *w, const json_t *record)
 		base_remember_sealed(
 			w->to, rows[i].file,
 			json_text(json_object_get(record, rows[i].key), "sha256", NULL));
-	/* The digest of the record is remembered too, because a session records its template by
-	 * this digest. */
+	/* The digest of the record is remembered too, because sessions record it as the name of
+	 * their template. */
 	if (base_seal_file(w->to, TEMPLATE_RECORD, &st, digest, NULL) == 0)
 		base_remember_sealed(w->to, TEMPLATE_RECORD, digest);
 }
@@ -338,8 +340,9 @@ static int seal_template(const struct warming *w, struct error *err)
 	return 0;
 }
 
-/* Publishes the template: moves the old template away, and the new template to its place. If this
- * process is killed between the two renames, the base has no template. This only costs time. */
+/* Publishes the template: renames the old template, and then gives the new template its name. If
+ * this process is killed between the two renames, the base has no template. Its sessions then boot,
+ * which only takes longer. */
 static int publish_template(const struct warming *w, struct error *err)
 {
 	int bundle = w->base->fd;

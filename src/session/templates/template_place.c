@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The directory .warming, in which a template is made and dropped, and the removal of a .warming
- * that a killed process has left. */
+/* Makes and removes the directory .warming, in which a template is made and dropped. Also removes a
+ * directory .warming that a killed process has left. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "session/bases/provision.h"
 #include "session/templates/template.h"
 
-/* Removes .warming, which this process has locked. Waits first until no process of the machine in
- * .warming lives. */
+/* Removes the directory .warming, which this process has locked. First waits until no process of
+ * the machine in .warming lives. */
 static int remove_warming(int bundle, const char *path, struct error *err)
 {
 	autofree char *warming = path_join(path, TEMPLATE_WARMING, err);
@@ -25,9 +25,9 @@ static int remove_warming(int bundle, const char *path, struct error *err)
 	return path_remove_tree_at(bundle, TEMPLATE_WARMING, err);
 }
 
-/* Opens and locks .warming. Returns 1 with the descriptor in *out. Returns 0 if .warming does not
- * exist, or was removed by another process before this process had the lock. Returns -1 with an
- * error if another process holds the lock. */
+/* Opens and locks the directory .warming. Returns 1 with the descriptor in *out. Returns 0 if the
+ * directory does not exist, or if another process removed it before this process had the lock.
+ * Returns -1 with err set if another process holds the lock. */
 static int take_warming(int bundle, int *out, struct error *err)
 {
 	autoclose int fd =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trial of a template before it is used. If this host, its VMM or its kernel could not restore
- * a machine from the template, each session of the base would lose the time until the attempt is
- * given up.
+ * Tests a template before it is used. If a machine cannot be restored from the template on this
+ * host, with its VMM and its kernel, each session of the base would try this in vain, and lose
+ * time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static int boot_trial(struct warming *w, struct error *err)
 		option = NULL;
 		return error_errno(err, ENOMEM, "template");
 	}
-	/* The workspace of the saved machine is not needed any more. */
+	/* The saved machine's workspace is no longer needed. */
 	if (microagent_delete(w->machines, PROVISION_MACHINE, NULL, err) < 0)
 		return -1;
 	from = openat(w->to, TEMPLATE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -37,8 +37,8 @@ static int boot_trial(struct warming *w, struct error *err)
 	return warming_boot(w, TRIAL_DISK, option, err);
 }
 
-/* Checks that the machine was restored. A start that cannot use the template does not fail: the
- * machine boots instead. */
+/* Checks that the machine was restored. This check is needed because a start does not fail if it
+ * cannot use the template: the machine then boots. */
 static int check_restored(const struct warming *w, struct error *err)
 {
 	struct open_workspace existing = {0};
@@ -66,7 +66,7 @@ int template_try(struct warming *w, struct error *err)
 	    first_commands_try(w->machines, PROVISION_MACHINE, err) < 0)
 		return -1;
 	warming_end_machine(w);
-	/* No process will ask for the template's memory here any more, so the files for such
+	/* No process will ask for the template's memory in this directory, so the files for such
 	 * requests are removed. */
 	unlinkat(w->to, TEMPLATE_SIBLINGS ".sock", 0);
 	unlinkat(w->to, TEMPLATE_SIBLINGS, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The data that all steps of making a template use. */
+/* Declares what the steps of making a template share. */
 #ifndef SESSION_TEMPLATE_WARMING_H
 #define SESSION_TEMPLATE_WARMING_H
 
@@ -11,25 +11,26 @@ struct warming {
 	const struct microagent *agent;
 	const struct microagent_warm_spec *spec;
 	const struct base *base;
-	int fd; /* descriptor of .warming */
-	int to; /* descriptor of the template in .warming */
+	int fd; /* descriptor of the directory .warming */
+	int to; /* descriptor of the new template's directory in .warming */
 	char *path;
-	struct microagent *machines; /* the handle of work/state */
+	struct microagent *machines; /* handle of the state directory work/state */
 	struct supervisor_run supervisor;
 	struct microagent_cancel cancel;
 	struct provision_log log;
-	json_t *saved; /* the supervisor's report about the saved machine */
+	json_t *saved; /* the supervisor's description of the saved machine */
 };
 
-/* Boots a machine that is like the machine of a session which will be restored from the template.
- * Its disk is `file`, a file below .warming. `option` is an option for the supervisor. */
+/* Boots a machine like that of a session which will be restored from the template. `file` is the
+ * path of the machine's disk, relative to .warming. `option` is an additional option for the
+ * supervisor. */
 int warming_boot(struct warming *w, const char *file, const char *option, struct error *err);
 void warming_end_machine(struct warming *w);
 
 /* --- template_trial.c ------------------------------------------------------------------------ */
 
-/* Tests whether a machine can be restored from the sealed template, and whether the restored
- * machine runs commands. */
+/* Tests whether a machine can be restored from the sealed template, and whether it then runs
+ * commands. */
 int template_try(struct warming *w, struct error *err);
 
 #endif

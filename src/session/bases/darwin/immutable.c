@@ -4,8 +4,8 @@
 
 #include "session/bases/base_making.h"
 
-/* Sets or clears UF_IMMUTABLE, the owner's flag. While the flag is set, not even the owner can
- * change or remove the file, but the owner can clear the flag. */
+/* Sets or clears UF_IMMUTABLE, a flag of the file's owner. While the flag is set, nobody can change
+ * or remove the file. The owner can clear the flag. */
 void file_set_immutable(int fd, bool on)
 {
 	struct stat st;

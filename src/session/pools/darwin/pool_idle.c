@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * On macOS, fillers run with the usual priority. A child of a filler would inherit a background
- * state (PRIO_DARWIN_BG of setpriority(2)) as a state of its own, which no other process can end
- * (task_policy_create() in osfmk/kern/task_policy.c of
- * https://github.com/apple-oss-distributions/xnu). But the claimer of a member must not get an idle
- * machine.
+ * On macOS, a filler runs with the usual priority, because its machines would inherit a low one. A
+ * child inherits the background state (PRIO_DARWIN_BG of setpriority(2)) as its own state, which no
+ * other process can end (task_policy_create() in osfmk/kern/task_policy.c of
+ * https://github.com/apple-oss-distributions/xnu). But a claimed member must not be slow.
  */
 #include "session/pools/pool.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The priority at which a pool is filled. A member's machine inherits the priority of the filler
- * that starts it, and the claimer of the member must not get an idle machine. So machines start
- * idle only if their priority may be raised again later, which needs CAP_SYS_NICE or a nice limit
- * of 20 or more. Otherwise only the filler is idle, and the machines that it starts are not.
- * Members that wait in the pool use almost no processor time, whatever their priority.
+ * Sets the priority at which a pool is filled. A member's machine inherits the priority of the
+ * filler that starts it, but a claimed member must not have the idle priority. So machines start
+ * with the idle priority only if this process may raise their priority later. This needs
+ * CAP_SYS_NICE or a nice limit of 20 or more. Otherwise only the filler itself has the idle
+ * priority. Members that wait in the pool use almost no processor time at any priority.
  */
 #include <dirent.h>
 #include <linux/ioprio.h>
@@ -31,8 +31,8 @@ static void set_io(pid_t thread, int class)
 	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, thread, IOPRIO_PRIO_VALUE(class, 0));
 }
 
-/* Returns whether this process could raise its idle priority again. A child process tries this,
- * since the child may stay idle. */
+/* Returns true if this process could raise its priority after it was idle. A child process tries
+ * this, because the trial may leave the child idle. */
 static bool can_raise(void)
 {
 	pid_t pid = fork();
