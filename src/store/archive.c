@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The archive of a destroyed session: its closed audit log, and the files beside the log. A process
- * may be killed at each step, and a later call continues the work. The log is closed once. The
- * archive gets its name once it is whole. The bundle keeps all its files until it is removed.
+ * Makes the archive of a destroyed session: its closed audit log, and the files beside the log. If
+ * the process is killed at any step, a later call continues the work. The log is closed only once.
+ * The archive gets its name when it is complete. The bundle keeps all its files until it is
+ * removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,8 +40,9 @@ static int close_log(const struct workspace *ws, struct error *err)
 						 .event = AUDIT_EVENT_DESTROYED};
 	auto_audit struct audit audit = AUDIT_NONE;
 
-	/* A log that is too long is evidence against the program that lengthened it. Such a log is
-	 * not closed, since its end could be found only by reading all of it. */
+	/* The program that made a log too long has manipulated it, and the log is the evidence.
+	 * Such a log is not closed, because its end could only be found by reading the whole
+	 * log. */
 	if (has_too_long_log(ws)) {
 		json_auto_t *data =
 			json_pack("{s:s}", "how", audit_tampering_names[AUDIT_LENGTHENED]);
@@ -53,8 +55,8 @@ static int close_log(const struct workspace *ws, struct error *err)
 	if (audit_clear_place(ws->fd, err) < 0 || audit_open(ws, &audit, err) < 0)
 		return -1;
 	audit.last_words = true;
-	/* An earlier call, which was killed before it could close the log, may have written this
-	 * line. */
+	/* This line may already be in the log, if an earlier call was killed before it could close
+	 * the log. */
 	if (!audit.closed && !audit.destroyed &&
 	    (audit_vouch_telemetry(ws, &audit, err) < 0 ||
 	     audit_append(&audit, &event, STORE_NO_SYNC, err) < 0))
@@ -65,8 +67,8 @@ static int close_log(const struct workspace *ws, struct error *err)
 /* ---- the files
  * ----------------------------------------------------------------------------------- */
 
-/* Copies the file. This is needed if the archive is on another file system, or on one without hard
- * links. */
+/* Copies the file. A copy is needed if the archive is on another file system, or on a file system
+ * without hard links. */
 static int copy_to_archive(const struct workspace *ws, int to, const char *name, struct error *err)
 {
 	autoclose int from = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -78,7 +80,7 @@ static int copy_to_archive(const struct workspace *ws, int to, const char *name,
 	return copied >= 0 && file_sync(copied) == 0 ? 0 : error_errno(err, errno, "%s", name);
 }
 
-/* Keeps a file in the archive, as a link or a copy. Skips anything that is not a regular file, for
+/* Puts a file into the archive, as a link or a copy. Skips anything that is not a regular file, for
  * example a symbolic link. */
 static int keep_in_archive(const struct workspace *ws, int to, const char *name, struct error *err)
 {
@@ -88,8 +90,8 @@ static int keep_in_archive(const struct workspace *ws, int to, const char *name,
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))
 		return 0;
-	/* The file is synced first, so that an archive that has its name is whole even after a loss
-	 * of power. */
+	/* The file is synced before the archive gets its name, so that a named archive is complete
+	 * even after a power failure. */
 	autoclose int fd = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || file_sync(fd) < 0)
 		return error_errno(err, errno, "%s", name);
@@ -103,8 +105,8 @@ static int keep_in_archive(const struct workspace *ws, int to, const char *name,
 /* ---- the archive
  * --------------------------------------------------------------------------------- */
 
-/* Returns whether two logs are equal. If both are longer than audit_most_bytes(), only the lengths
- * are compared. */
+/* Returns true if two logs are equal. If both are longer than audit_most_bytes(), compares only
+ * their lengths. */
 static bool same_bytes(int a, int b)
 {
 	char one[4096], other[sizeof(one)];
@@ -126,9 +128,9 @@ static bool same_bytes(int a, int b)
 	return true;
 }
 
-/* Returns 1 if the archive exists, because an earlier call was killed after the archive got its
- * name. Returns 0 if there is no archive, or -1 with an error if the archive is that of another
- * session. */
+/* Returns 1 if the archive exists already, because an earlier call was killed after the archive got
+ * its name. Returns 0 if there is no archive. Returns -1 with err set if the archive is that of
+ * another session. */
 static int has_archive(const struct workspace *ws, int archives, const char *session,
 		       struct error *err)
 {
@@ -137,8 +139,8 @@ static int has_archive(const struct workspace *ws, int archives, const char *ses
 
 	if (archive < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", session);
-	/* The archive of this session has the session's log or a copy. A bundle may be without a
-	 * log, if the log was taken out of the bundle. */
+	/* The archive of this session has the session's log or a copy of it. If the bundle has no
+	 * log, somebody may have removed the log from it. */
 	autoclose int here =
 		openat(ws->fd, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	autoclose int there =
@@ -184,8 +186,9 @@ static int archive(const struct workspace *ws, struct error *err)
 	if (archives < 0 || trusted_dir_check_own(archives, path, err) < 0)
 		return -1;
 	audit_name_session(ws, session);
-	/* If there is an archive but no log, an earlier call was killed after it had made the
-	 * archive. close_log() would begin a new log, which would look like a forgery. */
+	/* An archive without a log in the bundle means that an earlier call was killed after it had
+	 * made the archive. close_log() must not be called then: it would begin a new log, which
+	 * would look like a forgery. */
 	if (faccessat(ws->fd, AUDIT_LOG, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
 	    has_archive(ws, archives, session, NULL) == 1)
 		return 0;
@@ -202,16 +205,17 @@ int audit_archive(const struct workspace *ws, struct error *err)
 
 	if (!audit_is_kept(ws) || archive(ws, &why) == 0)
 		return 0;
-	/* If there is no room even for the last lines of the log, the large files are removed
-	 * first. They would be removed later anyway. */
+	/* If the disk has no room for the last lines of the log, the large files are removed first.
+	 * They would be removed later anyway. */
 	if (why.errnum == ENOSPC || why.errnum == EDQUOT) {
 		for (size_t i = 0; i < ARRAY_SIZE(large); i++)
 			if (workspace_remove_file(ws, large[i], err) < 0)
 				return -1;
 		why = (struct error){0};
-		/* A sandbox is removed without an archive, because its engine must still be able to
-		 * remove it. Its state is usually in memory, and its machine has nothing large to
-		 * remove. The digests of the log's lines show that the log was not kept. */
+		/* A sandbox may be removed without an archive, because its engine must always be
+		 * able to remove it. Its state is usually in memory, and its machine has no large
+		 * files to remove. The digests of the log's lines in the security log show that the
+		 * log was not kept. */
 		if (archive(ws, &why) == 0 || audit_is_of_sandbox(ws))
 			return 0;
 	}

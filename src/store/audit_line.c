@@ -87,9 +87,9 @@ static bool line_has(const char *text, size_t len, const char *words)
 	return memmem(text, len, words, strlen(words)) != NULL;
 }
 
-/* Finds out to which part of the log a line belongs, by its members "origin" and "subsystem". The
- * two searched texts contain quotation marks. A text from the guest cannot contain them in this
- * form, because JSON puts a backslash before each quotation mark within a text. */
+/* Finds the part of the log that a line belongs to, from the line's members "origin" and
+ * "subsystem". The text of a member from the guest cannot contain the two searched texts: they
+ * contain quotation marks, and JSON puts a backslash before each quotation mark within a text. */
 enum audit_part audit_line_part(const char *text, size_t len)
 {
 	if (line_has(text, len, "\"origin\":\"guest\""))
@@ -121,8 +121,8 @@ char *audit_line_text(const struct audit *audit, const struct audit_event *event
 		return NULL;
 	used = strlen(text);
 	if (used + 1 > limit_get(LIMIT_AUDIT_LINE_BYTES) && event->data) {
-		/* The origin of the line is kept. Without it, the line would count as a line of the
-		 * host. */
+		/* The origin of the line is kept, because otherwise the line would count as a line
+		 * of the host. */
 		json_auto_t *instead = json_pack("{s:I, s:O*}", "omittedBytes", (json_int_t)used,
 						 "origin", json_object_get(event->data, "origin"));
 		struct audit_event shorter = *event;
@@ -130,7 +130,7 @@ char *audit_line_text(const struct audit *audit, const struct audit_event *event
 		shorter.data = instead;
 		return instead ? audit_line_text(audit, &shorter, prev, seq, len, err) : NULL;
 	}
-	text[used] = '\n'; /* replaces the NUL, which is not written */
+	text[used] = '\n'; /* the newline replaces the NUL, which is not written */
 	*len = used + 1;
 	return steal_ptr(&text);
 }

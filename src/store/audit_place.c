@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes to an audit log by other processes than its writer. The writer has the file open, so it
- * still has all lines when the file is removed. It puts a copy of the lines in the place of the
- * file.
+ * Notices and repairs changes of an audit log by processes that are not its writer. The writer has
+ * the file open, so it still has all lines if the file is removed. It then puts a copy of the lines
+ * in place of the file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "base/platform/sync.h"
 #include "store/audit_line.h"
 
-/* The name of the copy until the copy gets the log's name. */
+/* The name of the copy, before it gets the log's name. */
 #define COPY AUDIT_LOG ".copy"
 
 const char *const audit_tampering_names[] = {[AUDIT_UNTOUCHED] = "untouched",
@@ -37,7 +37,7 @@ enum audit_tampering audit_tampering(const struct audit *audit)
 		return errno == ENOENT ? AUDIT_REMOVED : AUDIT_UNTOUCHED;
 	if (named.st_dev != ours.st_dev || named.st_ino != ours.st_ino)
 		return AUDIT_REPLACED;
-	/* audit->end is below 0 if a write failed half way. The right size is not known then. */
+	/* audit->end is negative if a write failed half-way. Then the correct size is not known. */
 	if (audit->end >= 0 && ours.st_size != audit->end)
 		return ours.st_size < audit->end ? AUDIT_SHORTENED : AUDIT_LENGTHENED;
 	return AUDIT_UNTOUCHED;
@@ -52,7 +52,7 @@ int audit_clear_place(int dirfd, struct error *err)
 	return path_remove_tree_at(dirfd, AUDIT_LOG, err);
 }
 
-/* Gives the copy the log's name, and returns a descriptor of the copy. */
+/* Gives the copy the log's name. Returns a descriptor of the copy, or -1 with err set. */
 static int copy_into_place(const struct audit *audit, struct error *err)
 {
 	autoclose int fd =
@@ -71,8 +71,7 @@ int audit_put_back(struct audit *audit, struct error *err)
 {
 	int fd;
 
-	/* Removes a copy that is left of an earlier writer, which was killed before it could rename
-	 * the copy. */
+	/* Removes the copy of an earlier writer that was killed before it could rename the copy. */
 	(void)unlinkat(audit->dirfd, COPY, 0);
 	if (path_clone_file_at(audit->fd, audit->dirfd, COPY, 0600, NULL, err) < 0)
 		return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading an audit log and checking it. */
+/* Reads an audit log and checks it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,8 +26,8 @@ const char *const audit_verdict_names[] = {[AUDIT_OPEN] = "open",
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* The largest number of lines that a log can have beyond its limit. At the limit a writer refuses
- * all lines but the last ones, and one more line reaches the limit. */
+/* The largest number of lines that a log can have beyond its limit. The line that reaches the limit
+ * may exceed it. After that line, a writer accepts only the last lines of the log. */
 #define LINES_ABOVE_LIMIT 16
 
 off_t audit_most_bytes(void)
@@ -43,10 +43,10 @@ off_t audit_telemetry_most_bytes(void)
 
 #define LOOK_MS 1
 
-/* Takes the lock that a writer has while it writes. Returns false at the deadline: a process that
- * holds the lock for so long is no proper writer. Tries the lock every LOOK_MS and does not call
- * flock_until(), which starts a process. A live supervisor reads its log too, and may start no
- * process. */
+/* Takes the lock that a writer has while it writes. Returns false at the deadline, because a
+ * process that holds the lock for so long is not a proper writer. Tries the lock every LOOK_MS
+ * instead of calling flock_until(), which starts a process. A live supervisor reads its log too,
+ * and may not start processes. */
 static bool lock_between_writes(int fd)
 {
 	uint64_t deadline = limit_deadline(LIMIT_AUDIT_LOCK_MS);
@@ -59,7 +59,7 @@ static bool lock_between_writes(int fd)
 	return true;
 }
 
-/* Finds the size of the file between two writes of its writer. */
+/* Finds the size of the file at a moment when its writer is not writing. */
 static int whole_size(int fd, off_t most, off_t *out, struct error *err)
 {
 	bool locked = lock_between_writes(fd);
@@ -89,8 +89,8 @@ bool audit_is_too_long(int fd)
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > audit_most_bytes();
 }
 
-/* Returns the length of the next line in buf, or of the next part of a line that is too long.
- * Returns 0 if more bytes must be read first. */
+/* Returns the length in bytes of the next line in buf, or of the next part of a line that is too
+ * long. Returns 0 if more bytes must be read first. */
 static size_t next_piece(const struct buf *buf, bool at_end, size_t most)
 {
 	const uint8_t *newline = memchr(buf_bytes(buf), '\n', buf->len);
@@ -133,7 +133,7 @@ int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct er
 		if (n < 0)
 			return room ? error_errno(err, errno, "log") : -1;
 		if (n == 0)
-			break; /* the file has become shorter meanwhile */
+			break; /* the file has become shorter while it was read */
 		buf_commit(&buf, (size_t)n);
 		at += n;
 		if (hand_over_line(&buf, false, fn, data, err) < 0)
@@ -145,7 +145,7 @@ int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct er
 struct whole_lines {
 	audit_line_fn *fn;
 	void *data;
-	bool within; /* a part of a long line was read, and the rest follows */
+	bool within; /* a part of a long line was read, and more parts follow */
 };
 
 static int take_whole_line(void *data, const char *text, size_t len, struct error *err)
@@ -173,9 +173,10 @@ struct check {
 	struct audit_report report;
 	uint8_t before[AUDIT_DIGEST]; /* the digest of the previous line */
 	char ts[32];		      /* the time of the previous line */
-	bool over;		      /* closed, or found broken: no further line is checked */
-	/* The previous line is wrong. It is the trace of a crash if the next line says so, else a
-	 * forgery. */
+	bool over;		      /* the log is closed or found to be broken, so no further line
+				       * is checked */
+	/* The previous line is wrong. If the next line is `audit.torn`, a crash is the cause.
+	 * Otherwise it is a forgery. */
 	bool suspect;
 	char suspicion[200];
 };
@@ -214,7 +215,7 @@ static bool is_event(const struct audit_line *line, const char *event)
 	return strcmp(line->event, event) == 0;
 }
 
-/* Writes what is wrong with the line or with its place. Writes "" if nothing is wrong. */
+/* Writes what is wrong with the line or with its position to why, or "" if nothing is wrong. */
 static void judge_line(const struct check *check, const struct audit_line *line, uint64_t number,
 		       char *why, size_t size)
 {
@@ -280,8 +281,8 @@ static int check_line(void *data, const char *text, size_t len, struct error *er
 		judge_line(check, &line, number, why, sizeof(why));
 	else
 		snprintf(why, sizeof(why), "it is not a line of an audit log: %.150s", problem.msg);
-	/* This line decides about the previous line: it says whether the writer has noticed that a
-	 * crash had cut the previous line short. */
+	/* This line decides about the previous one. It shows whether the writer has noticed that a
+	 * crash cut the previous line short. */
 	if (read && !*why && is_event(&line, AUDIT_EVENT_TORN))
 		bad(check, AUDIT_TORN, number - 1, "it was cut short by a crash");
 	else if (check->suspect)
@@ -327,8 +328,8 @@ int audit_verify(int fd, const char *session, const struct audit_heads *heads,
 		bad(&check, AUDIT_BROKEN, check.report.lines, check.suspicion);
 	if (check.report.lines == 0 && check.report.verdict == AUDIT_OPEN)
 		bad(&check, AUDIT_BROKEN, 1, "it is missing: the log is empty");
-	/* The end of the log was cut off if the security log has lines that the log does not have.
-	 */
+	/* If the security log has lines that the log does not have, the end of the log was cut
+	 * off. */
 	for (size_t i = check.report.lines; heads && i < heads->count && !check.over; i++)
 		if (heads->known[i])
 			bad(&check, AUDIT_BROKEN, i + 1,

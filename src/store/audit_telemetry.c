@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file telemetry.jsonl beside an audit log. Each `telemetry.digest` line of the log has the
- * length that the file had at that time, and the SHA-256 of the file's bytes up to this length. The
- * file is read once to compare all these digests.
+ * Checks the file telemetry.jsonl beside an audit log. Each line `telemetry.digest` of the log has
+ * the length that the file had at that time, and the SHA-256 of the file's bytes up to this length.
+ * The file is read once, and all these digests are compared.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ const char *const audit_telemetry_names[] = {[AUDIT_TELEMETRY_NONE] = "none",
 					     [AUDIT_TELEMETRY_ALTERED] = "altered",
 					     [AUDIT_TELEMETRY_MISSING] = "missing"};
 
-/* What one `telemetry.digest` line says about the file. */
+/* The data of one line `telemetry.digest` of the log. */
 struct mark {
 	uint64_t line, bytes;
 	uint8_t digest[AUDIT_DIGEST];
@@ -34,11 +34,11 @@ struct marks {
 	struct mark *items;
 	size_t count, room;
 	uint64_t line;
-	bool within; /* a part of a long line was read, and the rest follows */
+	bool within; /* a part of a long line was read, and more parts follow */
 };
 
-/* Takes the digest from one line of the log. Lines without a digest are skipped: audit_verify()
- * says whether the log is whole. */
+/* Stores the digest of one line of the log. Skips lines without a digest. Does not check whether
+ * the log is complete, because audit_verify() does. */
 static int take_telemetry_line(void *data, const char *text, size_t len, struct error *err)
 {
 	struct marks *marks = data;
@@ -102,8 +102,8 @@ static json_t *digest_of_file(int fd, struct error *err)
 			 "sha256", hex, "records", (json_int_t)records);
 }
 
-/* Opens the file. Returns -1 if there is no file, or if the file is longer than microagent writes.
- * A file that is too long gets no digest. */
+/* Opens the telemetry file. Returns -1 if the file does not exist, or if it is longer than
+ * microagent writes. A file that is too long gets no digest. */
 static int open_telemetry(const struct workspace *ws, struct stat *st)
 {
 	autoclose int fd =
@@ -115,8 +115,8 @@ static int open_telemetry(const struct workspace *ws, struct stat *st)
 		       : -1;
 }
 
-/* Syncs the file and then computes its digest. Without the sync, bytes that a loss of power removes
- * would look like a forgery. */
+/* Syncs the file and then computes its digest. Without the sync, a power failure could remove bytes
+ * that the digest covers, which would look like a forgery. */
 static json_t *settled_digest(int fd, struct error *err)
 {
 	if (file_sync_data(fd) == 0)
@@ -172,8 +172,8 @@ struct reading {
 	struct sha256 sha;
 };
 
-/* Hashes the file up to the offset `end`. Returns 0, or 1 if the file is shorter, or -1 with an
- * error. */
+/* Hashes the file up to the offset `end`. Returns 0 on success, 1 if the file is shorter, or -1
+ * with err set. */
 static int read_to(struct reading *reading, uint64_t end, struct error *err)
 {
 	uint8_t chunk[16384];
@@ -207,7 +207,7 @@ static int compare_all(const struct marks *marks, int fd, struct audit_telemetry
 			       : AUDIT_TELEMETRY_ALTERED;
 	for (size_t i = 0; i < marks->count && out->verdict == AUDIT_TELEMETRY_WHOLE; i++) {
 		const struct mark *mark = &marks->items[i];
-		/* The file was altered if it became shorter between two digests. */
+		/* If the file became shorter between two digests, it was altered. */
 		int status = mark->bytes < reading.at ? 1 : read_to(&reading, mark->bytes, err);
 		uint8_t digest[AUDIT_DIGEST];
 		struct sha256 sha;
@@ -236,14 +236,14 @@ int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct 
 	struct marks marks = {0};
 	int status = 0;
 
-	/* A log that is too long is not read, and gives no digest of the file. */
+	/* A log that is too long is not read. It then has no digests to compare. */
 	if (!audit_is_too_long(log))
 		status = audit_each_line(log, audit_most_bytes(), take_telemetry_line, &marks, err);
 	if (status == 0 && fd >= 0) {
 		status = compare_all(&marks, fd, &found, err);
 	} else if (status == 0) {
-		/* A digest of 0 bytes does not need a file: if everything that the guest told was
-		 * dropped, there was never a file. */
+		/* A digest of 0 bytes needs no file. If everything that the guest reported was
+		 * dropped, the file was never made. */
 		for (size_t i = 0; i < marks.count && !found.line; i++)
 			if (marks.items[i].bytes > 0)
 				found.line = marks.items[i].line;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines about events of a session or sandbox that another process reports. The live supervisor
- * writes such a line. If there is no live supervisor, the reporting command writes it. */
+/* Makes and writes lines about events of a session or sandbox that another process reports. The
+ * live supervisor writes the line. If there is no live supervisor, the reporting command writes
+ * it. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,8 +9,8 @@
 #include "base/json.h"
 #include "store/audit_line.h"
 
-/* The most bytes of a name in such a line. No name of a session, snapshot or container and no path
- * of a directory is longer. */
+/* The largest number of bytes of a name in such a line. Names of sessions, snapshots and
+ * containers, and paths of directories, are not longer. */
 #define NAME_MAX_BYTES 4096
 
 int audit_told_line(const struct workspace *ws, const char *what, const char *name, json_t *more,

@@ -39,12 +39,12 @@ bool audit_is_of_sandbox(const struct workspace *ws)
 /* --- where an earlier writer ended ----------------------------------------------------------- */
 
 struct tail {
-	uint64_t lines;		    /* lines that end with a newline */
+	uint64_t lines;		    /* number of lines that end with a newline */
 	uint8_t last[AUDIT_DIGEST]; /* digest of the last line */
 	bool closed, destroyed;
 	uint64_t used[AUDIT_PARTS];
-	/* The line that is being read piece by piece: its digest, and whether it is one of the last
-	 * lines of a log. At the end of the file, this is a line without a newline. */
+	/* The line that is read piece by piece: its digest, its length, and its part of the log. At
+	 * the end of the file, this is a line without a newline. */
 	struct sha256 sha;
 	size_t len;
 	enum audit_part part;
@@ -85,10 +85,11 @@ static int scan_part(void *data, const char *part, size_t len, struct error *err
 
 /* --- one write ------------------------------------------------------------------------------- */
 
-/* Writes a line. `text` is the line, with a newline in front if it ends a torn line. If the line
- * must be synced, it is on the disk before its digest is. Otherwise a loss of power could remove a
- * line whose digest remains, and the crash would look like a forgery. For other lines, the security
- * log may have more lines on the disk; docs/audit.md says how that looks. */
+/* Writes a line. `text` is the line; it begins with a newline if it follows a torn line. If the
+ * line must be synced, it is synced before its digest is written. Otherwise a power failure could
+ * remove a line whose digest remains, and the crash would look like a forgery. For lines that need
+ * no sync, the security log on the disk may have more lines than the audit log; docs/audit.md
+ * describes this case. */
 static int put_audit(struct audit *audit, const char *text, size_t len,
 		     const struct audit_event *event, enum store_sync sync, struct error *err)
 {
@@ -98,16 +99,17 @@ static int put_audit(struct audit *audit, const char *text, size_t len,
 	int errnum;
 	ssize_t n;
 
-	/* The lock makes a reader that asks for the size get it between two lines. The writer does
-	 * not wait for the lock, since a reader may have stopped. */
+	/* Because of the lock, a reader that takes it gets the size of the log between two lines.
+	 * The writer does not wait for the lock, since a reader may have stopped while holding
+	 * it. */
 	locked = flock(audit->fd, LOCK_EX | LOCK_NB) == 0;
 	n = write(audit->fd, text, len);
 	errnum = n < 0 ? errno : ENOSPC;
 	if (locked)
 		flock(audit->fd, LOCK_UN);
 	if (n != (ssize_t)len) {
-		/* A written part of the line is removed, since it would look like a line that a
-		 * crash cut short. */
+		/* A partly written line is removed, because it would look like a line that a crash
+		 * cut short. */
 		if (n > 0 && ftruncate(audit->fd, audit->end) < 0)
 			audit->end = -1;
 		return error_errno(err, errnum, AUDIT_LOG);
@@ -187,7 +189,8 @@ void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM]
 	snprintf(out, AUDIT_SESSION_ROOM, "%.*s", (int)kind_name_length(ws->id), ws->id);
 }
 
-/* Begins or continues the chain. If this fails, the log is unchanged. */
+/* Begins a new chain of digests, or continues the chain in the log. On failure, the log is
+ * unchanged. */
 static int take_up_chain(struct audit *audit, struct error *err)
 {
 	struct tail tail = {0};
@@ -199,7 +202,7 @@ static int take_up_chain(struct audit *audit, struct error *err)
 		return error_prefix(err, AUDIT_LOG);
 	torn = tail.len > 0;
 	if (torn) {
-		/* The digest of the torn line includes a newline behind it. */
+		/* The digest of the torn line is computed as if the line ended with a newline. */
 		sha256_update(&tail.sha, "\n", 1);
 		sha256_final(&tail.sha, tail.last);
 	}
@@ -214,7 +217,7 @@ static int take_up_chain(struct audit *audit, struct error *err)
 	return torn ? go_on_behind_torn(audit, err) : 0;
 }
 
-/* Writes that earlier lines are gone, to a log that has only its first line. */
+/* Writes the event that earlier lines are missing. The log has only its first line. */
 static int tell_that_lines_are_gone(struct audit *audit, struct error *err)
 {
 	json_auto_t *data = json_pack("{s:s}", "how", audit_tampering_names[AUDIT_REMOVED]);
@@ -239,8 +242,9 @@ int audit_open(const struct workspace *ws, struct audit *out, struct error *err)
 	if (audit.fd < 0)
 		return error_errno(err, errno, "%s/%s/" AUDIT_LOG, ws->dir->path, ws->id);
 	/* A session's log is begun before the session's first start, and that start makes
-	 * supervisor.log. So earlier lines are gone if there is a supervisor.log and the log has
-	 * only its first line. The log of a sandbox is begun by its first start. */
+	 * supervisor.log. So if supervisor.log exists and the log has only its first line, earlier
+	 * lines are missing. This check is not for a sandbox, whose log is begun by its first
+	 * start. */
 	if (take_up_chain(&audit, err) < 0 ||
 	    (audit.lines == 1 && has_record(ws, SESSION_RECORD) && has_record(ws, SUPERVISOR_LOG) &&
 	     tell_that_lines_are_gone(&audit, err) < 0))
@@ -261,7 +265,7 @@ void audit_release(struct audit *audit)
 /* --- append ---------------------------------------------------------------------------------- */
 
 /* Reads bytes that another process has put behind the last line of this process. The next line is
- * chained to these bytes, and audit_verify() finds that they are wrong. */
+ * chained to these bytes, so that audit_verify() finds them. */
 static int catch_up(struct audit *audit, struct error *err)
 {
 	struct stat st;
@@ -289,7 +293,8 @@ int audit_append(struct audit *audit, const struct audit_event *event, enum stor
 				 AUDIT_LOG " of %s is full, so nothing more is written to it",
 				 audit->session);
 	if (!at.real_ns)
-		at.real_ns = clock_real_ns(); /* the clock is read once, for both logs */
+		at.real_ns = clock_real_ns(); /* the clock is read once, so that both logs have the
+					       * same time */
 	text = audit_line_text(audit, &at, audit->head, audit->lines + 1, &len, err);
 	return text ? put_audit(audit, text, len, &at, sync, err) : -1;
 }

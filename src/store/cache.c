@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the cache. Records are small JSON files that microagent makes itself. Unknown keys are
+ * Reads the cache. Its records are small JSON files that microagent makes. Unknown keys are
  * skipped, so that an older program can read a newer cache.
  */
 #include "store/cache.h"
@@ -59,7 +59,7 @@ char *cache_dir(struct error *err)
 
 	if (dir)
 		return path_absolute(dir, err);
-	/* By the XDG rule a relative value is ignored. */
+	/* A relative path is ignored, as the XDG specification demands. */
 	if (xdg && *xdg == '/') {
 		path = path_join(xdg, "microagent", err);
 	} else if (home) {
@@ -100,7 +100,7 @@ int cache_open(bool create, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* Returns "<dir>/<name><suffix>". The caller frees the result. */
+/* Returns the path "<dir>/<name><suffix>". The caller frees the path. */
 static char *entry_path(const char *dir, const char *name, const char *suffix, struct error *err)
 {
 	autobuf struct buf b = BUF_INIT(0);
@@ -117,7 +117,7 @@ static bool is_cached_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Sets *out to the path if the file exists, else to NULL. */
+/* Sets *out to the path of a file if the file exists, or else to NULL. The caller frees *out. */
 static int existing_path(char **out, const char *dir, const char *name, const char *suffix,
 			 struct error *err)
 {
@@ -156,7 +156,8 @@ static int copy_member(char **out, const char *text, struct error *err)
 	return text && !*out ? error_errno(err, ENOMEM, "the cache's records") : 0;
 }
 
-/* Copies a digest. A malformed digest is treated as not recorded, so that it matches nothing. */
+/* Copies a digest. A malformed digest is handled as if none were recorded, so that it matches no
+ * file. */
 static void copy_digest(char out[65], const char *text)
 {
 	out[0] = '\0';
@@ -219,7 +220,7 @@ static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name
 	return existing_path(&k->modules, dir, name, ".modules", err);
 }
 
-/* Fills in the members that only an import of an image records. */
+/* Sets the members that only the record of an imported image has. */
 static int fill_imported(struct cache_image *image, const json_t *record, struct error *err)
 {
 	json_t *entrypoint = NULL, *cmd = NULL, *env = NULL, *source = NULL;
@@ -334,7 +335,7 @@ void cache_images_free(struct cache_images *list)
 	memset(list, 0, sizeof(*list));
 }
 
-/* Orders the host's architecture first. */
+/* Compares two architectures for sorting: the host's architecture comes first. */
 static int compare_architectures(enum architecture a, enum architecture b)
 {
 	enum architecture host = architecture_of_host();
@@ -344,8 +345,8 @@ static int compare_architectures(enum architecture a, enum architecture b)
 	return a == host || (b != host && a < b) ? -1 : 1;
 }
 
-/* Orders kernels by kind in the order of the enum, then the newest version first ("6.1.192-2"
- * before "6.1.55-1"). */
+/* Compares two kernels for sorting: first by kind, in the order of the enum. Within a kind, the
+ * newest version comes first ("6.1.192-2" before "6.1.55-1"). */
 static int compare_kernels(const void *a, const void *b)
 {
 	const struct cache_kernel *x = a, *y = b;
@@ -379,8 +380,8 @@ static int compare_images(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Writes the name of a record's file without ".json" to a buffer of 129 bytes. Returns false for
- * other files. */
+/* Writes the file name of a record, without ".json", to name. Returns false for a file that is not
+ * a record. */
 static bool record_name(const char *file, char name[129])
 {
 	size_t len = strlen(file);
@@ -395,7 +396,7 @@ static bool record_name(const char *file, char name[129])
 typedef int entry_fn(void *list, const char *dir, const char *name, const json_t *record,
 		     struct error *err);
 
-/* Calls `fn` for every record of a part of the cache. */
+/* Calls `fn` for every record in a part of the cache. */
 static int each_record(enum cache_part part, entry_fn *fn, void *list, struct error *err)
 {
 	autofree char *path = cache_subdir(part, err);
@@ -417,15 +418,17 @@ static int each_record(enum cache_part part, entry_fn *fn, void *list, struct er
 		if (!record_name(file->d_name, name))
 			continue;
 		json_auto_t *record = read_cache_record(dirfd(dir), file->d_name, &why);
-		/* An entry that is being replaced just now has no record. */
+		/* An entry without a record is skipped, because another process is replacing the
+		 * entry. */
 		if (!record && why.code == ERR_NOT_FOUND)
 			continue;
 		if (record && fn(list, path, name, record, &why) == 0)
 			continue;
-		/* ERR_INVALID becomes ERR_IO: the file is wrong, not the caller's request. */
+		/* ERR_INVALID would mean that the caller's request is wrong. Here the file is
+		 * wrong, so the error becomes ERR_IO. */
 		error_set(err, why.code == ERR_INVALID ? ERR_IO : why.code, "%s/%s.json: %s", path,
 			  name, why.msg);
-		if (why.errnum) /* the system could not read the file, which may be whole */
+		if (why.errnum) /* the system could not read the file, which may be undamaged */
 			return -1;
 		return error_reason(
 			err, part == CACHE_KERNELS ? REASON_KERNEL_DAMAGED : REASON_IMAGE_DAMAGED,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding the kernel or image that a user means by a name. */
+/* Finds the kernel or the image that a user means by a name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "store/cache.h"
 
-/* Moves entry i out of a list. The caller frees the list as before. */
+/* Moves entry i from a list to *out. The caller must still free the list. */
 static void take_found_kernel(struct cache_kernels *list, size_t i, struct cache_kernel *out)
 {
 	*out = list->items[i];
@@ -37,8 +37,8 @@ static int copy_found(char **out, const char *text, struct error *err)
 	return *out ? 0 : error_errno(err, ENOMEM, "%s", text);
 }
 
-/* Returns the absolute path of a user's file, after a check that it is a regular file. The caller
- * frees the path. */
+/* Checks that a file of the user is a regular file, and returns its absolute path. The caller frees
+ * the path. */
 static char *user_path(const char *text, const char *what, struct error *err)
 {
 	autofree char *path = path_absolute(text, err);
@@ -120,8 +120,8 @@ static int image_at_path(struct cache_images *list, const char *text, struct cac
 	return 0;
 }
 
-/* Returns whether an entry suits a machine. ARCHITECTURE_COUNT means any machine, or an entry
- * without a known architecture. */
+/* Returns true if an entry fits a machine. For a machine, ARCHITECTURE_COUNT means any machine. For
+ * an entry, it means an unknown architecture, which fits any machine. */
 static bool suits(enum architecture has, enum architecture machine)
 {
 	return has == machine || has == ARCHITECTURE_COUNT || machine == ARCHITECTURE_COUNT;
@@ -137,8 +137,9 @@ static int check_suits(const char *what, const char *name, enum architecture has
 	return error_reason(err, REASON_OTHER_ARCHITECTURE, architecture_name(has));
 }
 
-/* Returns how well an entry fits a name and a machine; a greater number is better. Returns 0 unless
- * the entry's name is `name`, or `name` with the ending of the entry's architecture. */
+/* Returns how well an entry fits a name and a machine, as a number; a greater number is better.
+ * Returns 0 if the entry's name is neither `name` nor `name` with the suffix of the entry's
+ * architecture. */
 static int name_fits(const char *entry, enum architecture has, const char *name,
 		     enum architecture machine)
 {
@@ -150,8 +151,8 @@ static int name_fits(const char *entry, enum architecture has, const char *name,
 	return suits(has, machine) ? 3 : 1;
 }
 
-/* Returns the index of the kernel that fits best, or the first one of equal kernels. Returns
- * list->count if no kernel fits. */
+/* Returns the index of the kernel that fits best. If several kernels fit equally well, returns the
+ * first of them. Returns list->count if no kernel fits. */
 static size_t kernel_index(const struct cache_kernels *list, const char *name,
 			   enum architecture machine)
 {
@@ -162,8 +163,8 @@ static size_t kernel_index(const struct cache_kernels *list, const char *name,
 		const struct cache_kernel *kernel = &list->items[i];
 		int fits = name ? name_fits(kernel->name, kernel->architecture, name, machine) : 0;
 
-		/* The name may also be that of a kind of kernel. Then the first kernel of this kind
-		 * fits, which is the newest. */
+		/* The name may also be the name of a kind of kernel. It then means the first kernel
+		 * of this kind, which is the newest. */
 		if (!fits && suits(kernel->architecture, machine) &&
 		    (!name || strcmp(kernel_kind_name(kernel->kind), name) == 0))
 			fits = 2;
@@ -194,9 +195,9 @@ static size_t image_index(const struct cache_images *list, const char *name,
 	return best;
 }
 
-/* Sets the error for a missing entry. `what` is "kernel" or the like. The subject of the error is
- * the name that the missing entry would have. Without a name, the subject is the machine's
- * architecture if the host has another one. */
+/* Sets the error for a missing entry. `what` is a noun for the message, such as "kernel". The
+ * subject of the error is the name that the missing entry would have. Without a name, the subject
+ * is the machine's architecture, if it is not the host's. */
 static int refuse_missing(const char *what, enum cache_part part, enum error_reason reason,
 			  const char *name, enum architecture machine, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of entries of the cache. */
+/* Makes and checks the names of entries of the cache. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "store/cache.h"
 
 static const struct {
-	const char *init; /* microagent-init for a guest on a host of another architecture */
+	const char *init; /* name of the file microagent-init on a host of another architecture */
 	const char *ending;
 } table[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_AMD64] = {"microagent-init-amd64", ""},
@@ -74,8 +74,7 @@ char *cache_entry_name(const char *name, enum architecture architecture, struct 
 	return NULL;
 }
 
-/* Returns whether name is the entry's name, or the entry's name with the ending of an
- * architecture. */
+/* Returns true if name is the entry's name, with or without the suffix of an architecture. */
 static bool is_entry_of(const char *name, const char *entry)
 {
 	size_t len = strlen(entry);
@@ -88,8 +87,8 @@ static bool is_entry_of(const char *name, const char *entry)
 	return false;
 }
 
-/* Returns whether the ending of the name belongs to another architecture. ARCHITECTURE_COUNT: the
- * architecture is not known yet. */
+/* Returns true if the name has the suffix of another architecture than the given one.
+ * ARCHITECTURE_COUNT: the architecture is not known yet. */
 static bool is_others_name(const char *name, enum architecture architecture)
 {
 	for (int i = 0; i < ARCHITECTURE_COUNT && architecture != ARCHITECTURE_COUNT; i++)
@@ -128,8 +127,8 @@ int cache_image_check_name(const char *name, enum architecture architecture, str
 		       : 0;
 }
 
-/* Returns whether a user may give this name to a kernel. The name may be neither the name of a file
- * beside an entry, nor a name that a kernel of microagent may get. */
+/* Returns true if a user may give this name to a kernel. Files beside an entry, and kernels that
+ * microagent makes, have names that a user may not give. */
 static bool is_custom_kernel(const char *name)
 {
 	static const char *const ends[] = {".initrd", ".json", ".modules", ".vmlinux"};

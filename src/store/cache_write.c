@@ -13,7 +13,7 @@
 #include "base/path.h"
 #include "base/platform/sync.h"
 
-/* The value is the name of the record's file in the scratch directory. */
+/* The name of the record's file in the scratch directory. */
 #define RECORD "record.json"
 
 static char *with_suffix(const char *name, const char *suffix, struct error *err)
@@ -50,8 +50,8 @@ int cache_publish(const struct cache_writing *w, const char *file, const char *n
 	return 0;
 }
 
-/* Writes the record in the scratch directory first, like all other files. The next process removes
- * what a killed process leaves there. */
+/* First writes the record to the scratch directory, as is done with all other files. If this
+ * process is killed, the next process removes this file. */
 int cache_record(const struct cache_writing *w, const char *name, const json_t *record,
 		 struct error *err)
 {

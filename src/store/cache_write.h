@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Publishing an entry of the cache. First the record of an older entry of that name is removed.
- * Then the files are renamed from a scratch directory. Then the record is written. So a reader sees
- * no entry or a whole one.
+ * Publishes an entry of the cache. First the record of an older entry with the same name is
+ * removed. Then the files are moved from a scratch directory by rename. Last, the record is
+ * written. So a reader sees either no entry or a complete entry.
  */
 #ifndef STORE_CACHE_WRITE_H
 #define STORE_CACHE_WRITE_H
@@ -11,17 +11,17 @@
 
 #include "base/error.h"
 
-/* The directory in which an entry is made (`scratch`), and the directory to which it is moved
- * (`dir`). */
+/* The directory in which an entry is made (`scratch`), and the directory to which the entry is
+ * moved (`dir`). */
 struct cache_writing {
-	const char *dir, *scratch; /* the paths, for messages */
+	const char *dir, *scratch; /* paths of the two directories, for messages */
 	int dir_fd, scratch_fd;
 };
 
-/* Removes the record of an entry. Returns success if there is no such record. */
+/* Removes the record of an entry. Succeeds if there is no such record. */
 int cache_withdraw(const struct cache_writing *w, const char *name, struct error *err);
-/* Moves scratch/<file> to <dir>/<name><suffix>. The file is made read-only, because every workspace
- * shares it, and it is synced to the disk before the move. */
+/* Moves the file <scratch>/<file> to <dir>/<name><suffix>. First makes the file read-only, because
+ * every workspace shares it, and syncs it to the disk. */
 int cache_publish(const struct cache_writing *w, const char *file, const char *name,
 		  const char *suffix, struct error *err);
 int cache_record(const struct cache_writing *w, const char *name, const json_t *record,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command lock, which is a flock. A holder removes the lock's file if there is no workspace for
- * it any more. Otherwise a file would stay for every name that was ever used.
+ * Implements the command lock, which is a flock. If the workspace no longer exists, the holder
+ * removes the lock's file. Otherwise the file would stay for every name that was ever used.
  *
- * A flock belongs to a file and not to its name. So a process that waited for a file which was
- * removed meanwhile has locked nothing: the next process makes a new file and locks that. Therefore
- * a lock counts only if its file still has the name once the lock is held. From then on the file
- * keeps the name, because only a holder removes it. Two processes can never both hold the file that
- * has the name.
+ * A flock belongs to a file and not to the file's name. While a process waits for a lock, the
+ * lock's file may be removed. Then this process locks a file without a name, and the next process
+ * makes and locks a new file. So a lock counts only if its file still has the name after the lock
+ * was taken. The file then keeps the name, because only a holder removes it. So two processes can
+ * never both hold the lock of the file with the name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include "store/internal.h"
 #include "store/record_digest.h"
 
-/* Locks a file for the workspace id. `file` is the name of the file in .locks. */
+/* Locks a file for the workspace id. `file` is the name of the file in the directory .locks. */
 static int lock_file(const struct state_dir *dir, const char *file, const char *id,
 		     uint64_t deadline_ns, struct error *err)
 {
@@ -76,8 +76,8 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 
 	if (lock < 0 || fd_has_name(ws->fd, ws->dir->fd, ws->id))
 		return steal_fd(&lock);
-	/* The lock's file was removed with the workspace. This function has made the file anew, and
-	 * removes it again. */
+	/* The lock's file was removed together with the workspace, and this function has made it
+	 * anew. So this function removes it. */
 	if (faccessat(ws->dir->fd, ws->id, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		workspace_lock_remove(ws->dir, ws->id);
 	kind_name(ws->id, what);

@@ -59,9 +59,9 @@ bool digest_key_equal(const struct digest_key *a, const struct digest_key *b)
 	return strcmp(a->text, b->text) == 0;
 }
 
-/* Opens the directory of entries. The directory has a file for each digest, named by the digest's
- * key. So the time to find or add a digest does not depend on the number of digests, and two
- * processes that add digests at the same time lose none. */
+/* Opens the directory of entries. It has one file for each digest, and the digest's key is the name
+ * of the file. So the time to find or add a digest does not depend on the number of digests. If two
+ * processes add digests at the same time, no digest is lost. */
 static int open_entries(bool create)
 {
 	autoclose int cache = cache_open(create, NULL);
@@ -73,7 +73,7 @@ static int open_entries(bool create)
  * ------------------------------------------------------------------------------- */
 
 struct entry {
-	int64_t worth; /* time of the last use, in ns; later for a file that takes long to hash */
+	int64_t worth; /* time of the last use in nanoseconds, plus the result of worth_of_size() */
 	char name[sizeof(((struct digest_key *)NULL)->text)];
 };
 
@@ -89,16 +89,16 @@ static int by_worth(const void *a, const void *b)
 	return (one->worth > other->worth) - (one->worth < other->worth);
 }
 
-/* Returns the extra worth of an entry for the file's size, which is in the key. A thousand clones
- * of a small layer must not remove the digest of a large base. Each GB counts like a use that is 17
- * minutes later. */
+/* Returns the time that is added to an entry's last use because of the file's size, which is in the
+ * key. Each GB counts as a use that is 17 minutes later. So a thousand clones of a small layer do
+ * not remove the digest of a large base. */
 static int64_t worth_of_size(const char *key)
 {
 	uint64_t size;
 
 	if (strncmp(key, INIT_PREFIX, strlen(INIT_PREFIX)) == 0)
 		key += strlen(INIT_PREFIX);
-	for (int i = 0; i < 2; i++) { /* device and inode come before the size */
+	for (int i = 0; i < 2; i++) { /* skips device and inode, which come before the size */
 		key = strchr(key, ':');
 		if (!key++)
 			return 0;
@@ -129,7 +129,7 @@ static int add_entry(struct entry_list *list, int dir, const char *name)
 	return 0;
 }
 
-/* Removes half of the entries if there are too many, so that this is not needed again soon. */
+/* If there are too many entries, removes half of them, so that this is not needed again soon. */
 static void drop_oldest(int entries)
 {
 	int own = openat(entries, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -149,8 +149,8 @@ static void drop_oldest(int entries)
 	free(list.items);
 }
 
-/* Returns whether the entries must be counted when this key is added. Counting each time would cost
- * more than all the rest, so it is done for one key in COUNTED_BY. */
+/* Returns true if the entries must be counted when this key is added. Counting them each time would
+ * cost more than all other steps together, so it is done for one key in COUNTED_BY. */
 static bool has_it_counted(const char *key)
 {
 	uint32_t hash = 2166136261u; /* FNV-1a */
@@ -174,7 +174,7 @@ static bool find_entry(const char *key, char out[DIGEST_TEXT])
 
 	if (fd < 0 || read(fd, text, DIGEST_TEXT - 1) != DIGEST_TEXT - 1 || !digest_is_valid(text))
 		return false;
-	/* The entry's modification time is the time of its last use, and is updated at most once a
+	/* The entry's modification time is the time of its last use. It is updated at most once a
 	 * second. */
 	if (!own_dirs_are_looked_at_only() && fstat(fd, &st) == 0 &&
 	    clock_real_ns() - ns_of(file_modified(&st)) > (int64_t)NS_PER_S)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events. events.json is written before event.json. If the second write fails, the history has one
- * event more than the present state, and never one less.
+ * Writes and reads the events of a workspace. events.json (the history) is written before
+ * event.json (the latest event). If the second write fails, the history has the latest event and
+ * one more. It never lacks the latest event.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,8 +12,8 @@
 #include "base/limits.h"
 #include "store/internal.h"
 
-/* Checks an event and sets *state. Unknown fields are not checked, since a newer version may have
- * written them. */
+/* Checks an event and sets *state to its state. Unknown fields are not checked, since a newer
+ * version of microagent may have written them. */
 static int check_event(const json_t *event, enum state *state, struct error *err)
 {
 	const char *name = NULL, *observed_at = NULL;
@@ -45,8 +46,8 @@ int workspace_state(const struct workspace *ws, enum state *state, json_t **even
 	}
 	if (latest && check_event(latest, &found, &why) < 0)
 		return workspace_damaged(ws, "event.json", &why, err);
-	/* The event may be false, since the live supervisor writes it and may have been taken over.
-	 * So the proof counts too. */
+	/* The event may be false, because the live supervisor writes it and may have been taken
+	 * over. So the proof of a quarantine is checked too. */
 	if (latest && found != STATE_QUARANTINED && quarantine_proof_was_given(ws)) {
 		found = STATE_QUARANTINED;
 		if (json_put_string(latest, "state", state_names[found], err) < 0)
@@ -58,8 +59,8 @@ int workspace_state(const struct workspace *ws, enum state *state, json_t **even
 	return 0;
 }
 
-/* Returns whether the event must be synced. A quarantine must survive a loss of power; other states
- * follow from the lease. */
+/* Returns whether the event must be synced. A recorded quarantine must survive a power failure.
+ * Other states can be found out from the lease. */
 static enum store_sync sync_of(const json_t *event)
 {
 	const char *state = json_text(event, "state", NULL);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A guest bundle: the kernels and images that a host needs to run Linux guests if it cannot build
- * them. The bundle is made on a host that can build them. It is a directory with these files:
+ * them. A host that can build them makes the bundle. It is a directory with these files:
  *
  *   manifest.json         the entries: the record, and the size and digest of each file
  *                         (schema/guest-bundle.json)
- *   kernels/, images/     the files, named as in the cache
+ *   kernels/, images/     the files, with their names in the cache
  *
- * The import trusts nothing in a bundle. A name must be one that the cache allows. Each file is
- * copied first, and the digest is computed from the copy. A kernel must be of the stated
- * architecture. Each record must be one that the cache can read. Everything is checked before
- * anything is published. The digests in the manifest prove that the files belong to the manifest.
- * The manifest is recognised by its own digest. guest_bundle_make() returns this digest, and
+ * The import trusts nothing in a bundle. The name of an entry must be allowed in the cache. Each
+ * file is copied first, and the digest is computed from the copy. A kernel must be for the recorded
+ * architecture. Each record must be readable for the cache. Everything is checked before anything
+ * is published. The digests in the manifest prove that the files belong to the manifest. The
+ * manifest itself is identified by its digest. guest_bundle_make() returns this digest, and
  * guest_bundle_import() may require it.
  */
 #ifndef STORE_GUEST_BUNDLE_H
@@ -28,30 +28,33 @@
 
 /* The contents of a new bundle. */
 struct guest_bundle_spec {
-	/* Names in the cache, or kinds of kernels. If no kernel is named, the default kernel is
-	 * taken; the same holds for images. */
+	/* The entries that the bundle gets: names in the cache, or kinds of kernels. If no kernel
+	 * is named, the bundle gets the default kernel. If no image is named, it gets the default
+	 * image. */
 	const char *const *kernels, *const *images;
 	size_t kernel_count, image_count;
-	/* The architecture of the machines. ARCHITECTURE_COUNT: every architecture for which the
-	 * cache has the entry. */
+	/* The architecture of the machines that the bundle is for. ARCHITECTURE_COUNT: every
+	 * architecture for which the cache has the entry. */
 	enum architecture architecture;
 };
 
-/* The means by which a caller watches and cancels work that takes seconds. */
+/* How a caller watches and cancels work that takes seconds. */
 struct guest_bundle_watch {
-	/* A descriptor. When it becomes readable, the work is given up with ERR_UNAVAILABLE, and
-	 * all files that were made are removed. -1: none. */
+	/* Descriptor that cancels the work: when it becomes readable, the work fails with
+	 * ERR_UNAVAILABLE, and all new files are removed. -1: none. */
 	int cancel;
-	void (*at)(void *data, const char *file); /* called with the present file at each MiB */
+	void (*at)(void *data, const char *file); /* called at each MiB with the name of the current
+						   * file */
 	void *data;
 };
 
-/* Makes the bundle's directory, which must not exist yet. *out is an object: "path", "sha256" (the
- * digest of the manifest) and "entries". The caller releases *out. */
+/* Makes the bundle in the directory `dir`, which must not exist yet. Sets *out to an object with
+ * "path", "sha256" (the digest of the manifest) and "entries". The caller releases *out. */
 int guest_bundle_make(const char *dir, const struct guest_bundle_spec *spec,
 		      const struct guest_bundle_watch *watch, json_t **out, struct error *err);
-/* Imports the entries of the bundle for that architecture. `sha256` is the digest that the manifest
- * must have; NULL: not required. *out is as for guest_bundle_make(). */
+/* Imports those entries of the bundle that are for the architecture. `sha256` is the digest that
+ * the manifest must have; NULL: any digest. Sets *out to an object like that of
+ * guest_bundle_make(). The caller releases *out. */
 int guest_bundle_import(const char *dir, enum architecture architecture, const char *sha256,
 			const struct guest_bundle_watch *watch, json_t **out, struct error *err);
 

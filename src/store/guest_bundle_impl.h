@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that making and importing a guest bundle share. */
+/* Declares what making and importing a guest bundle share. */
 #ifndef STORE_GUEST_BUNDLE_IMPL_H
 #define STORE_GUEST_BUNDLE_IMPL_H
 
@@ -15,8 +15,8 @@
 #define BUNDLE_MANIFEST_BYTES (1u << 20)
 #define BUNDLE_FORMAT 1
 
-/* A file of an entry: its name is <name><suffix>, and `digest` names the member of the record that
- * has the file's digest. */
+/* A file of an entry. Its name is <name><suffix>. `digest` is the key in the record with the file's
+ * digest. */
 struct bundle_file {
 	const char *suffix, *digest;
 	enum cache_part part;
@@ -25,24 +25,25 @@ struct bundle_file {
 #define BUNDLE_FILES 4
 extern const struct bundle_file bundle_files[BUNDLE_FILES];
 
-extern const char *const bundle_parts[]; /* the name of the directory of each part */
+extern const char *const bundle_parts[]; /* names of the directories, one for each part of the
+					  * cache */
 
-/* Tells the caller of the work (`watch`) which file is worked on now. ERR_UNAVAILABLE: the work was
- * given up. */
+/* Tells the caller through `watch` which file is being worked on. ERR_UNAVAILABLE: the caller has
+ * cancelled the work. */
 int bundle_look(const struct guest_bundle_watch *watch, const char *file, struct error *err);
-/* Computes the digest of a whole open file from its beginning. `file` is the name of the file for
+/* Computes the digest of a whole open file, from its beginning. `file` is the file's name for
  * `watch`. */
 int bundle_hash(int fd, const struct guest_bundle_watch *watch, const char *file,
 		char out[SHA256_TEXT], struct error *err);
-/* Reads the record of an entry of the cache. `path` is the path of the record's file below `dir`,
- * without ".json". The caller releases the result. */
+/* Reads the record of an entry of the cache. `path` is the path of the record's file, without
+ * ".json", relative to the directory `dir`. The caller releases the record. */
 json_t *bundle_record(int dir, const char *path, struct error *err);
-/* Returns one of the answer's "entries": an object with "part", "name", "architecture" and
+/* Returns one element of "entries" in the answer: an object with "part", "name", "architecture" and
  * "sha256". The caller releases it. */
 json_t *bundle_tell(enum cache_part part, const char *name, const json_t *record,
 		    struct error *err);
-/* Returns the answer of making or importing a bundle (guest_bundle.h). `entries` stays the
- * caller's. The caller releases the result. */
+/* Returns the answer of making or importing a bundle (guest_bundle.h), which the caller releases.
+ * The caller keeps its reference to `entries`. */
 json_t *bundle_answer(const char *path, const char sha256[SHA256_TEXT], json_t *entries,
 		      struct error *err);
 

@@ -15,21 +15,21 @@
 #include "store/guest_bundle_impl.h"
 #include "store/store.h"
 
-#define LOCK "kernels" /* this lock is also taken to replace the files of a kernel */
+#define LOCK "kernels" /* name of the lock, which is also taken to replace the files of a kernel */
 #define SCRATCH "guest-bundle"
 #define LOOK_NS (200 * NS_PER_MS)
 
-/* An import. The files are first copied to scratch/<part>/<file>, and are published only when all
- * copies are checked. */
+/* The state of an import. The files are first copied to scratch/<part>/<file>. They are published
+ * only after all copies were checked. */
 struct taking {
-	const char *dir; /* the bundle's directory, for messages */
+	const char *dir; /* path of the bundle's directory, for messages */
 	int dir_fd, cache_fd, lock_fd, scratch_fd;
 	enum architecture wanted;
 	const struct guest_bundle_watch *watch;
 	json_t *told;
 };
 
-/* An entry of the manifest, after its check. */
+/* An entry of the manifest that was checked. */
 struct bundle_entry {
 	enum cache_part part;
 	const char *name;
@@ -51,8 +51,8 @@ static int decode_part(const char *text, enum cache_part *out, struct error *err
 		"it is of a part of the cache that this version of microagent does not know");
 }
 
-/* Checks that the name is allowed in the cache: for its architecture, and not the name of a file
- * beside another entry. */
+/* Checks that the cache allows the name of an entry. The name must fit the entry's architecture,
+ * and must not be the name of a file beside another entry. */
 static int check_entry_name(const struct bundle_entry *e, struct error *err)
 {
 	autofree char *whole = cache_entry_name(e->name, e->architecture, err);
@@ -127,7 +127,8 @@ static json_t *load_manifest(const struct taking *t, const char *sha256, char sh
 
 /* --- the files ------------------------------------------------------------------------------- */
 
-/* Returns what the manifest says about the file <part>/<name><suffix>; NULL if it says nothing. */
+/* Returns the manifest's object about the file <part>/<name><suffix>, or NULL if the manifest has
+ * none. */
 static json_t *find_file(const struct bundle_entry *e, const char *file)
 {
 	json_t *item;
@@ -157,8 +158,8 @@ static int check_kernel_file(int fd, const struct bundle_entry *e, struct error 
 	return 0;
 }
 
-/* Checks the copy by the size and digest in the manifest. The copy is checked and not its source,
- * because only the copy will be used. */
+/* Compares the copy with the size and the digest in the manifest. The copy is checked, and not its
+ * source, because only the copy will be used. */
 static int check_copy(const struct taking *t, int fd, const struct bundle_file *file,
 		      const struct bundle_entry *e, json_t *said, struct error *err)
 {
@@ -187,8 +188,8 @@ static int check_copy(const struct taking *t, int fd, const struct bundle_file *
 static int copy_and_check(const struct taking *t, const char *path, const struct bundle_file *file,
 			  const struct bundle_entry *e, json_t *said, struct error *err)
 {
-	/* O_NONBLOCK: a FIFO in the place of the file must not block this process, which has locked
-	 * the cache. */
+	/* O_NONBLOCK: a FIFO in place of the file must not block this process, which has locked the
+	 * cache. */
 	autoclose int from =
 		openat(t->dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
@@ -251,8 +252,8 @@ static int publish_parts(const struct cache_writing *w, const struct bundle_entr
 	}
 	if (e->part != CACHE_KERNELS)
 		return 0;
-	/* The modules of an older entry do not belong to the new one, and would get into the next
-	 * initrd. */
+	/* The modules of an older entry are removed. They do not belong to the new entry, and would
+	 * get into its next initrd. */
 	autobuf struct buf modules = BUF_INIT(0);
 	if (buf_printf(&modules, err, "%s.modules", e->name) < 0)
 		return -1;
@@ -261,8 +262,8 @@ static int publish_parts(const struct cache_writing *w, const struct bundle_entr
 	return 0;
 }
 
-/* Adds the digest of the entry that had this name before to the answer. A record that cannot be
- * read is replaced like any other, and is not mentioned in the answer. */
+/* Adds the digest of the entry that had this name before to the answer. If that entry's record
+ * cannot be read, the entry is replaced too, but the answer does not mention it. */
 static int tell_replaced(int dir, const struct bundle_entry *e, json_t *told, struct error *err)
 {
 	struct error ignored;
@@ -275,10 +276,10 @@ static int tell_replaced(int dir, const struct bundle_entry *e, json_t *told, st
 
 static int publish_entry(const struct taking *t, const struct bundle_entry *e, struct error *err)
 {
-	/* These members of a record are left out, since only the bundle's maker vouches for them.
-	 * With the digests of its sources, the entry would count as the same as an image or kernel
-	 * that this host imports or builds later. With "source", the image would be shown as if
-	 * this host had fetched it from there. */
+	/* The members of a record that are left out, because only the bundle's maker vouches for
+	 * them. With the digests of its sources, the entry would count as an image or kernel that
+	 * this host itself has imported or built. With "source", the image would look as if this
+	 * host had fetched it from there. */
 	static const char *const origin[] = {"recipeSha256", "packageSha256", "configSha256",
 					     "source"};
 	autoclose int dir = path_open_dir_at(t->cache_fd, bundle_parts[e->part], true, 0700, err);
@@ -305,8 +306,9 @@ static int publish_entry(const struct taking *t, const struct bundle_entry *e, s
 
 typedef int entry_fn(const struct taking *t, const struct bundle_entry *e, struct error *err);
 
-/* Calls `fn` for each entry of the wanted architecture, and adds their number to *count. Sets
- * *others to another architecture in the bundle, for example "amd64". */
+/* Calls `fn` for each entry for the wanted architecture, and adds the number of these entries to
+ * *count. If the bundle has entries for another architecture, sets *others to its name, such as
+ * "amd64". */
 static int each_entry(const struct taking *t, json_t *entries, entry_fn *fn, size_t *count,
 		      const char **others, struct error *err)
 {

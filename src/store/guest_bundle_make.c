@@ -12,15 +12,15 @@
 #include "store/guest_bundle_impl.h"
 
 struct making {
-	const char *dir; /* the bundle's directory, for messages */
+	const char *dir; /* path of the bundle's directory, for messages */
 	int dir_fd;
-	json_t *entries; /* entries of the manifest */
-	json_t *told;	 /* entries of the answer */
+	json_t *entries; /* array of the manifest's entries */
+	json_t *told;	 /* array of the answer's entries */
 	const struct guest_bundle_watch *watch;
 };
 
-/* Copies the cache's file `from` to <part>/<name><suffix> in the bundle, and adds the copy to
- * files. `wanted` is the recorded digest of the file. */
+/* Copies the file `from` of the cache to <part>/<name><suffix> in the bundle, and adds an object
+ * about the copy to files. `wanted` is the recorded digest that the copy must have. */
 static int pack_file(struct making *m, const struct bundle_file *file, const char *name,
 		     const char *from, const char *wanted, json_t *files, struct error *err)
 {
@@ -53,7 +53,7 @@ static int pack_file(struct making *m, const struct bundle_file *file, const cha
 	return json_array_append(files, entry) < 0 ? error_errno(err, ENOMEM, "manifest") : 0;
 }
 
-/* Copies the files of an entry. `path` is the path of the file with the suffix "". */
+/* Copies the files of an entry. `path` is the path of the entry's file without a suffix. */
 static int pack_files(struct making *m, enum cache_part part, const char *name, const char *path,
 		      const json_t *record, json_t *files, struct error *err)
 {
@@ -152,8 +152,9 @@ static int pack_image(struct making *m, const char *name, enum architecture arch
 typedef int pack_fn(struct making *m, const char *name, enum architecture architecture,
 		    struct error *err);
 
-/* Packs the entry of this name for each wanted architecture that has such an entry. Fails if no
- * architecture has one. If `name` is NULL, packs the default of each architecture. */
+/* Packs the entry with this name for each wanted architecture. Architectures without such an entry
+ * are skipped. Fails if there is no such entry at all. If `name` is NULL, packs the default entry
+ * of each architecture. */
 static int pack_name(struct making *m, pack_fn *pack, const char *name, enum architecture wanted,
 		     struct error *err)
 {
@@ -218,8 +219,8 @@ static int pack_all(struct making *m, const struct guest_bundle_spec *spec, char
 	return write_manifest(m, sha, err);
 }
 
-/* Sets the error for a directory that cannot be used. The manifest is written last, so a directory
- * without a manifest may be half of a bundle. */
+/* Sets the error for a directory that cannot be used. A directory without a manifest may be an
+ * incomplete bundle, because the manifest is written last. */
 static int refuse_directory(const char *dir, int why, struct error *err)
 {
 	autofree char *manifest = path_join(dir, BUNDLE_MANIFEST, err);

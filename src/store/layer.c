@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layer is a qcow2 header, a table and a block of reference counts, and an empty first-level
- * table. Each takes one cluster or more. https://www.qemu.org/docs/master/interop/qcow2.html
+ * Writes and checks qcow2 layers. An empty layer consists of a header, a table and a block of
+ * reference counts, and an empty first-level table. Each of them uses one cluster or more.
+ * https://www.qemu.org/docs/master/interop/qcow2.html
  */
 #include "store/layer.h"
 
@@ -14,19 +15,20 @@
 
 #define CLUSTER_BITS 16
 #define CLUSTER (UINT64_C(1) << CLUSTER_BITS)
-/* The number of bytes that one entry of the first level covers. */
+/* The number of the disk's bytes that one entry of the first-level table covers. */
 #define L1_REACH (CLUSTER * (CLUSTER / 8))
-/* The number of clusters that one block of reference counts covers. A count has 2 bytes, and only
- * one block is written here. */
+/* The number of clusters that one block of reference counts covers. A count has 2 bytes, and
+ * layer_write() writes only one block. */
 #define CLUSTERS_MAX (CLUSTER / 2)
 
 enum { REFCOUNT_TABLE = 1, REFCOUNT_BLOCK = 2, L1_TABLE = 3 };
 
-/* Offsets of the header's fields, which are big-endian. */
+/* Offsets of the fields in the header. The fields are big-endian. */
 enum {
 	AT_MAGIC = 0,
 	AT_VERSION = 4,
-	AT_BACKING_OFFSET = 8, /* 0: no name of a backing file */
+	AT_BACKING_OFFSET = 8, /* offset of the backing file's name; a value of 0 means that there
+			        * is no name */
 	AT_BACKING_LENGTH = 16,
 	AT_CLUSTER_BITS = 20,
 	AT_SIZE = 24,
@@ -36,7 +38,8 @@ enum {
 	AT_REFCOUNT_TABLE = 48,
 	AT_REFCOUNT_CLUSTERS = 56,
 	AT_SNAPSHOTS = 60,
-	AT_INCOMPATIBLE = 72, /* feature bits: data file, compression, ... */
+	AT_INCOMPATIBLE = 72, /* bits of features that a reader must know: data file, compression,
+			       * ... */
 	AT_REFCOUNT_ORDER = 96,
 	AT_HEADER_LENGTH = 100,
 	HEADER = 104,
@@ -44,7 +47,7 @@ enum {
 /* The first four bytes of a qcow2 file: "QFI" and 0xfb. */
 #define MAGIC 0x514649fbu
 #define VERSION 3
-/* This bit is set while a VMM writes. If the VMM was killed, the next VMM repairs the layer by
+/* A VMM sets this bit while it writes. If the VMM is killed, the next VMM repairs the layer by
  * itself. */
 #define INCOMPATIBLE_DIRTY UINT64_C(1)
 
@@ -55,7 +58,7 @@ static int write_at(int fd, const void *data, size_t len, uint64_t at, struct er
 	return n == (ssize_t)len ? 0 : error_errno(err, n < 0 ? errno : ENOSPC, "layer");
 }
 
-/* Rounds up to whole sectors, as a VMM does. */
+/* Rounds the size up to whole sectors of 512 bytes, as a VMM does. */
 static uint64_t in_sectors(uint64_t size)
 {
 	return (size + 511) & ~UINT64_C(511);
@@ -66,8 +69,7 @@ static uint64_t l1_entries_of(uint64_t size)
 	return (in_sectors(size) + L1_REACH - 1) / L1_REACH;
 }
 
-/* Returns the number of clusters of the header and of every table except those of the second
- * level. */
+/* Returns the number of clusters of the header and of all tables except the second-level tables. */
 static uint64_t least_clusters(uint64_t size)
 {
 	return L1_TABLE + (l1_entries_of(size) * 8 + CLUSTER - 1) / CLUSTER;
@@ -80,8 +82,8 @@ uint64_t layer_least(uint64_t size)
 
 uint64_t layer_most(uint64_t size)
 {
-	/* The sum has a second-level table for each first-level entry, the clusters of the disk,
-	 * and the reference counts for both. */
+	/* The sum of the second-level tables (one for each first-level entry), the clusters of the
+	 * disk, and the reference counts for both. */
 	uint64_t clusters = l1_entries_of(size) + (size + CLUSTER - 1) / CLUSTER;
 
 	return 2 * (least_clusters(size) + clusters + clusters / CLUSTERS_MAX + 1) * CLUSTER;
@@ -94,8 +96,8 @@ int layer_end(int fd, uint64_t *out, struct error *err)
 	if (high < 0)
 		return error_errno(err, errno, "layer");
 	high = (high + (off_t)CLUSTER - 1) / (off_t)CLUSTER;
-	/* In each round, there is data at or behind cluster low - 1, and none at or behind cluster
-	 * high. */
+	/* Before and after each round, there is data at or behind cluster low - 1, and no data at
+	 * or behind cluster high. */
 	while (low < high) {
 		off_t middle = low + (high - low) / 2;
 
@@ -127,7 +129,7 @@ int layer_write(int fd, uint64_t size, struct error *err)
 	be64_put(header + AT_L1_TABLE, L1_TABLE * CLUSTER);
 	be64_put(header + AT_REFCOUNT_TABLE, REFCOUNT_TABLE * CLUSTER);
 	be32_put(header + AT_REFCOUNT_CLUSTERS, 1);
-	be32_put(header + AT_REFCOUNT_ORDER, 4); /* 2^4 bits a count */
+	be32_put(header + AT_REFCOUNT_ORDER, 4); /* each count has 2^4 bits */
 	be32_put(header + AT_HEADER_LENGTH, HEADER);
 	if (ftruncate(fd, (off_t)(clusters * CLUSTER)) < 0)
 		return error_errno(err, errno, "layer");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the lease that are the same on all systems (linux/lease.c, darwin/lease.c). */
+/* Implements the parts of the lease that are the same on all systems. linux/lease.c and
+ * darwin/lease.c have the other parts. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +26,8 @@ int lease_guard_role(const struct workspace *ws, char out[LEASE_GUARD_ROLE], str
 
 #define NAMED_MAX 3
 
-/* The visible processes that hold the lease, except this one, as text: "qemu-system-x86 (4711), ...
- * and 2 more". */
+/* The other processes that hold the lease and that this process can see. The text looks like
+ * "qemu-system-x86 (4711), ... and 2 more". */
 struct holders {
 	struct stat lease;
 	char text[128];
@@ -34,8 +35,8 @@ struct holders {
 	pid_t first;
 };
 
-/* Returns whether an open file is the reading end of a lease. `data` is the lease's struct stat. A
- * process without a reading end only looks at the lease, and does not hold it. */
+/* Returns true if an open file is the reading end of a lease. `data` is the lease's struct stat. A
+ * process without a reading end does not hold the lease, but only looks at it. */
 static int is_that_lease(const struct process_file *file, void *data)
 {
 	const struct stat *lease = data;
@@ -53,7 +54,7 @@ static int add_holder(pid_t pid, void *data)
 	    !process_each_file(pid, lease_shown_name, is_that_lease, &holders->lease))
 		return 0;
 	process_name(pid, name);
-	/* A guard is not named, since the end of a guard ends no other process. */
+	/* A guard is not named, because ending a guard ends no other process. */
 	if (strcmp(name, LEASE_GUARD) == 0)
 		return 0;
 	if (holders->count++ == 0)
@@ -74,8 +75,8 @@ bool lease_is_had_by(int watch, pid_t pid)
 
 #define DEPTH_MAX 64
 
-/* The child's parent is read again after the check: the parent may have ended during the check, and
- * another process may have got its number. */
+/* The child's parent is read a second time after the check. During the check, the parent may have
+ * ended, and another process may have got its pid. */
 bool lease_covers(int watch, pid_t pid)
 {
 	pid_t child = 0;
@@ -110,8 +111,8 @@ int lease_error(const struct workspace *ws, int errnum, struct error *err)
 		       : error_errno(err, errnum, "%s/%s/" LEASE_NAME, ws->dir->path, ws->id);
 }
 
-/* Sets the error about a lease that is held. The holder is mostly a machine that reads the disk for
- * another command, and ends with that command. */
+/* Sets the error about a lease that is held. Usually the holder is a machine that reads the disk
+ * for another command, and ends with that command. */
 int lease_busy(const struct workspace *ws, int lease, struct error *err)
 {
 	struct holders holders = {0};
@@ -145,8 +146,8 @@ static bool is_free(int errnum)
 	return errnum == ENOENT || errnum == ENXIO;
 }
 
-/* A lease that cannot be looked at counts as held, so that nothing is deleted or started on a
- * guess. */
+/* If the lease cannot be opened, it counts as held, so that nothing is deleted or started because
+ * of a guess. */
 bool lease_is_held(const struct workspace *ws)
 {
 	autoclose int fd = lease_look(ws);

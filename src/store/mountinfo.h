@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mounts that this process sees. They tell whether two paths lead to the same directory: a bind
- * mount shows a directory at a second path, but the path within the file system is the same.
+ * Lists the mounts that this process sees, to find out whether two paths lead to the same
+ * directory. A bind mount shows a directory at a second path, but the directory's path within its
+ * file system is the same.
  */
 #ifndef STORE_MOUNTINFO_H
 #define STORE_MOUNTINFO_H
@@ -13,9 +14,9 @@
 
 struct mount_row {
 	unsigned id;
-	unsigned long device; /* number of the file system, only for comparing */
-	char *root;	      /* the mounted directory, as a path within its file system */
-	char *point;	      /* the path on which that directory is mounted */
+	unsigned long device; /* number of the file system, only for comparisons */
+	char *root;	      /* path of the mounted directory within its file system */
+	char *point;	      /* path at which the directory is mounted */
 	char *type;	      /* "ext4" */
 };
 
@@ -28,10 +29,11 @@ int mountinfo_read(struct mountinfo *out, struct error *err);
 void mountinfo_free(struct mountinfo *mounts); /* accepts a zeroed one */
 void mountinfo_free_row(struct mount_row *row);
 
-/* Returns the mount through which `fd` was opened. NULL with an error. */
+/* Returns the mount through which `fd` was opened. It belongs to `mounts`. Returns NULL with err
+ * set on failure. */
 const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, struct error *err);
-/* Returns the path within the file system for a path that lies on the mount `row`. The caller frees
- * the path. */
+/* Converts a path on the mount `row` into the path within the file system. The caller frees the
+ * result. */
 char *mountinfo_inner(const struct mount_row *row, const char *path, struct error *err);
 
 #endif

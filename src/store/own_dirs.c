@@ -19,8 +19,8 @@
 #include "store/spot.h"
 #include "store/trusted_dir.h"
 
-/* The list of the paths of microagent's directories, each with a NUL behind it. When a path is
- * added, paths that do not exist any more are removed. */
+/* The name of the user's list of microagent's directories. Each path in it ends with a NUL. When a
+ * path is added, paths that no longer exist are removed. */
 #define LIST_NAME "directories"
 #define LIST_BYTES ((size_t)1024 * 1024)
 
@@ -38,8 +38,8 @@ const char *own_dir_name(enum own_dir kind)
 
 /* --- markers --------------------------------------------------------------------------------- */
 
-/* A marker of another user does not count. Otherwise any user could prevent the sharing of
- * directories below /tmp by a marker. */
+/* A marker that belongs to another user does not count. Otherwise any user could make a marker to
+ * prevent that directories below /tmp are shared. */
 bool own_dir_is_marked(int dirfd, enum own_dir kind)
 {
 	struct stat st;
@@ -63,7 +63,7 @@ char *own_dir_above(int dirfd, enum own_dir *kind)
 			return spot_path_of(at, NULL);
 		}
 		autoclose int above = file_open_place(at, "..", 0);
-		/* The parent of "/" is "/" itself. */
+		/* The parent directory of "/" is "/" itself, so the search ends there. */
 		if (above < 0 || fstat(above, &there) < 0 ||
 		    (st.st_dev == there.st_dev && st.st_ino == there.st_ino))
 			return NULL;
@@ -73,8 +73,8 @@ char *own_dir_above(int dirfd, enum own_dir *kind)
 	}
 }
 
-/* Returns whether the directory is noted: its marker has its path. A directory that was moved is
- * noted anew. */
+/* Returns true if the directory was noted before: its marker contains its path. A directory that
+ * was moved must be noted anew. */
 static bool is_noted(int dirfd, const char *path, enum own_dir kind)
 {
 	autobuf struct buf text = BUF_INIT(PATH_MAX + 1);
@@ -95,8 +95,8 @@ static bool lies_in_another(int dirfd)
 
 /* --- the list -------------------------------------------------------------------------------- */
 
-/* Returns ${XDG_STATE_HOME:-~/.local/state}/microagent, or NULL without a home. The caller frees
- * the path. */
+/* Returns the path ${XDG_STATE_HOME:-~/.local/state}/microagent, which the caller frees. Returns
+ * NULL if the user has no home. */
 static char *list_dir(void)
 {
 	const char *xdg = getenv("XDG_STATE_HOME");
@@ -114,8 +114,8 @@ static bool is_directory_there(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Returns the next path in the text of the list, in which each path ends with a NUL. Returns NULL
- * if there is none, or if its NUL is missing. */
+/* Returns the next path in the text of the list, where each path ends with a NUL. Returns NULL at
+ * the end of the list, or if the NUL is missing. */
 static const char *next_path(const struct buf *text, size_t *at)
 {
 	const char *path = (const char *)buf_bytes(text) + *at;
@@ -127,8 +127,8 @@ static const char *next_path(const struct buf *text, size_t *at)
 	return path;
 }
 
-/* Opens the directory of the list. Also returns -1 if the directory is in the home of another user
- * (sudo -E). */
+/* Opens the directory of the list. Returns -1 on failure, and if the directory is in the home of
+ * another user (sudo -E). */
 static int open_list_dir(const char *place, bool create)
 {
 	autoclose int dir = trusted_dir_open(-1, place, create, NULL);
@@ -136,8 +136,8 @@ static int open_list_dir(const char *place, bool create)
 	return dir >= 0 && trusted_dir_check_own(dir, place, NULL) == 0 ? steal_fd(&dir) : -1;
 }
 
-/* Adds a path to the list. Returns false if another process locks the list for too long, so that
- * the path must be added later. */
+/* Adds a path to the list. Returns false if another process locks the list for too long. The path
+ * must then be added later. */
 static bool add_to_list(const char *path)
 {
 	autofree char *place = list_dir();
@@ -146,7 +146,7 @@ static bool add_to_list(const char *path)
 	const char *known;
 	size_t at = 0;
 
-	/* The directory is locked and not the file, since the file is replaced. */
+	/* The lock is on the directory and not on the file, because the file is replaced. */
 	if (dir < 0)
 		return true;
 	if (flock_until(dir, LOCK_EX, limit_deadline(LIMIT_OWN_DIRS_LOCK_MS), place, NULL) < 0)
@@ -233,7 +233,8 @@ int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err
 	return trusted_dir_check_own(fd, path, err);
 }
 
-/* Returns the names in path below the path of `within`; NULL if path does not lie in `within`. */
+/* Returns the part of path that is relative to the path of `within`, or NULL if path is not in
+ * `within`. */
 static const char *names_below(const char *path, const struct state_dir *within)
 {
 	size_t len = within ? strlen(within->path) : 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recognising the state directories and caches of microagent, whatever path leads to them. A
- * program that writes into such a directory puts a marker file into it and adds its path to the
- * user's list. The marker and the list keep guests out of the directory (share/rules.h). If the
- * marker or the list cannot be written, the program goes on without it. A directory that a program
- * only reads gets no marker and is not listed, because it may be any directory of the user.
+ * Recognises the state directories and caches of microagent, whatever path leads to them. A program
+ * that writes to such a directory makes a marker file in it, and adds its path to the user's list.
+ * The marker and the list keep guests out of the directory (share/rules.h). If the marker or the
+ * list cannot be written, the program continues without it. A directory that a program only reads
+ * gets no marker and is not listed, because it may be any directory of the user.
  */
 #ifndef STORE_OWN_DIRS_H
 #define STORE_OWN_DIRS_H
@@ -20,39 +20,40 @@ const char *own_dir_name(enum own_dir kind); /* "state directory" */
 
 /*
  * Opens a state directory or a cache by its absolute path. The directory must belong to the user; a
- * cache may belong to root too. Nobody else may write in it or replace it (trusted_dir.h), so the
- * caller may use its path again. With `create` a missing directory and its missing parents are made
- * (0700). Without `create` a missing directory gives ERR_NOT_FOUND. ERR_DENIED: the directory may
- * not be used, or own_dirs_look_only() was called and `create` is set. ERR_INVALID: the path is no
- * directory. `within` is a state directory that is open (NULL: none). If the path lies in `within`,
- * the directories above `within` are not checked again.
+ * cache may also belong to root. Nobody else may write in it or replace it (trusted_dir.h), so the
+ * caller may use its path later too. With `create`, a missing directory and its missing parents are
+ * made (0700). Without `create`, a missing directory gives ERR_NOT_FOUND. ERR_DENIED: the directory
+ * must not be used, or own_dirs_look_only() was called and `create` is set. ERR_INVALID: the path
+ * does not lead to a directory. `within` is an open state directory, or NULL. If the path is in
+ * `within`, the directories above `within` are not checked a second time.
  */
 int own_dir_open(const char *path, bool create, enum own_dir kind, const struct state_dir *within,
 		 struct error *err);
 
-/* Makes this process only read state directories and caches from here on. It marks and lists none
- * of them. To open a directory with `create` fails, so the process also records nothing about
- * digests and the host in the cache. */
+/* From this call on, this process only reads state directories and caches. It marks and lists none
+ * of them. Opening a directory with `create` fails, so the process also writes no digests or facts
+ * about the host to the cache. */
 void own_dirs_look_only(void);
 bool own_dirs_are_looked_at_only(void);
 
-/* Checks a part of a state directory or cache. ERR_DENIED: the part does not belong to the user, or
- * other users can write to it. */
+/* Checks a directory or file inside a state directory or cache. ERR_DENIED: it does not belong to
+ * the user, or other users can write to it. */
 int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err);
 
-/* Marks and lists `dirfd` as a directory of that kind. Does nothing for a directory that lies in a
- * marked one, for example sessions/ in a state directory. */
+/* Marks and lists `dirfd` as a directory of that kind. Does nothing if the directory is inside a
+ * marked one, like sessions/ in a state directory. */
 void own_dir_note(int dirfd, enum own_dir kind);
-/* Returns whether the directory has the marker of that kind. A marker counts only if it belongs to
- * the user or root. */
+/* Returns true if the directory has the marker of that kind. A marker counts only if it belongs to
+ * the user or to root. */
 bool own_dir_is_marked(int dirfd, enum own_dir kind);
-/* Returns the path of the marked directory that is `dirfd` or holds `dirfd`; NULL if there is none.
- * `dirfd` may be opened with O_PATH. The caller frees the path. */
+/* Returns the path of the marked directory that is `dirfd` or contains `dirfd`, or NULL if there is
+ * none. The caller frees the path. `dirfd` may be a descriptor that was opened with O_PATH. */
 char *own_dir_above(int dirfd, enum own_dir *kind);
 
-/* Calls `fn` for the path of every known state directory and cache: the defaults, those that the
- * environment names, and those of the user's list. Calls `fn` also for the directory that has the
- * list. A path may not exist. The first -1 of `fn` ends the calls, and is returned. */
+/* Calls `fn` for the path of every known state directory and cache: the defaults, those that
+ * environment variables name, and those in the user's list. Also calls `fn` for the directory that
+ * contains the list. A path need not exist. If `fn` returns -1, no further path is passed, and
+ * own_dir_each() returns -1. */
 typedef int own_dir_fn(void *data, const char *path, const char *what, struct error *err);
 int own_dir_each(own_dir_fn *fn, void *data, struct error *err);
 

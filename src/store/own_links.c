@@ -16,22 +16,23 @@
 
 /* The first directory on a path that another user may change. */
 struct stranger {
-	char *dir;     /* its path; NULL: there was no such directory */
-	bool owns;     /* another user owns the directory; else other users can write to it */
-	unsigned user; /* the owner of the directory */
+	char *dir;     /* path of the directory; NULL: there was no such directory */
+	bool owns;     /* true: another user owns the directory; false: other users can only write
+		        * to it */
+	unsigned user; /* number of the user who owns the directory */
 };
 
 struct way {
 	struct walk walk;
 	const char *path;
-	bool direct; /* no link is followed */
+	bool direct; /* no link on the path is followed */
 	struct stranger stranger;
 };
 
-/* Returns whether other users can write to the directory. Most systems give each user a group with
- * the user's own number and no other members. A group with another number may have any members. If
- * the directory has an access control list, its group bits are the rights of all users in the
- * list. */
+/* Returns true if other users can write to the directory. On most systems, each user has a group
+ * with the user's own number and no other members. A group with another number may have any
+ * members. If the directory has an access control list, its group bits are the rights of all users
+ * in that list. */
 static bool others_can_write(int dir, const struct stat *st)
 {
 	const bool is_own_group = st->st_gid == getegid() && st->st_gid == geteuid();
@@ -42,8 +43,9 @@ static bool others_can_write(int dir, const struct stat *st)
 	       (st->st_mode & S_IWGRP && (!is_own_group || file_has_acl(dir)));
 }
 
-/* Refuses the path because of the stranger. `what` is the name and its fault, for example "/tmp/a
- * is a link". `could` is what that user could have done, and next is what to do instead. */
+/* Refuses the path, because another user may change a directory on it. `what` names a file and its
+ * fault, for example "/tmp/a is a link". `could` says what that user could have done, and `next`
+ * what the caller should do. */
 static int refuse_by_stranger(const struct way *way, const char *what, const char *dir,
 			      const char *could, const char *next, struct error *err)
 {
@@ -81,8 +83,8 @@ static int refuse_link(const struct way *way, const char *name, const struct sta
 	return strcmp(link, way->path) == 0 ? -1 : error_prefix(err, "%s", way->path);
 }
 
-/* Follows a link that may be followed. Returns 1 if the name is a link, and the remaining names
- * begin with its target; 0 if the name is no link; -1 with an error. */
+/* If the name is a link that may be followed, follows it and returns 1: the target's names then
+ * come before the remaining names. Returns 0 if the name is not a link, or -1 with err set. */
 static int follow_own(struct way *way, const char *name, own_links_rule *rule, struct error *err)
 {
 	struct error why = {0};
@@ -104,7 +106,7 @@ static int follow_own(struct way *way, const char *name, own_links_rule *rule, s
 	return error_errno(err, why.errnum, "%s", way->path);
 }
 
-/* Enters the directory of that name. If `last` is set, the name may not be a link. */
+/* Enters the directory with that name. If `last` is set, the name must not be a link. */
 static int step(struct way *way, const char *name, bool last, struct error *err)
 {
 	int place = file_open_place(way->walk.at, name, O_NOFOLLOW);
@@ -118,7 +120,7 @@ static int step(struct way *way, const char *name, bool last, struct error *err)
 	return link == 0 ? error_errno(err, why, "%s", way->path) : link < 0 ? -1 : 0;
 }
 
-/* Checks the directory in which the next name will be looked up, and returns this name. The caller
+/* Checks the directory in which the next name will be searched, and returns this name. The caller
  * frees the name. */
 static char *next_name(struct way *way, struct error *err)
 {
@@ -146,7 +148,8 @@ static char *next_name(struct way *way, struct error *err)
 	return name;
 }
 
-/* Begins the way. A relative path starts at the working directory, whose owner is not checked. */
+/* Begins at the first directory of the path. A relative path begins at the working directory, whose
+ * owner is not checked. */
 static int way_begin(struct way *way, struct error *err)
 {
 	autoclose int here = *way->path == '/' ? -1 : file_open_place(AT_FDCWD, ".", 0);
@@ -180,9 +183,9 @@ int own_links_dir(const char *path, struct error *err)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* Refuses a file with a second name if another user may have made that name. Users can do this if
- * the system lets them make hard links to files of other users (fs.protected_hardlinks). In /tmp a
- * user can put such a name in the place of a file of another user. */
+/* Refuses a file with several names if another user may have made this name. This is possible if
+ * the system lets users make hard links to files of other users (fs.protected_hardlinks). In /tmp,
+ * a user can then replace a file of another user by such a name. */
 static int check_names(const struct way *way, int fd, struct error *err)
 {
 	const struct stranger *stranger = &way->stranger;
@@ -209,8 +212,8 @@ static int check_names(const struct way *way, int fd, struct error *err)
 				  "copy it to a directory of your own", err);
 }
 
-/* Opens the file of the last name. If the name is a link, returns -1 without an error and sets
- * *again, since the names of the link's target remain. */
+/* Opens the file with the last name. If the name is a link, sets *again and returns -1 without an
+ * error, because the names of the link's target must be followed first. */
 static int open_last(struct way *way, const char *name, int flags, own_links_rule *rule,
 		     bool *again, struct error *err)
 {
@@ -247,7 +250,7 @@ static int open_file(const char *path, int flags, bool direct, own_links_rule *r
 			return -1;
 		}
 	}
-	/* No name is left, and no name was that of a file: the path is "/", or a link to "/". */
+	/* No name is left, and none was the name of a file: the path is "/", or a link to "/". */
 	if (again)
 		return error_errno(err, EISDIR, "%s", path);
 	if (fd >= 0 && by_link && rule && rule(way.walk.at, path, err) < 0)

@@ -27,9 +27,9 @@ static bool is_every_address(const char *host)
 	return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
 }
 
-/* Returns whether one published port excludes another. Two different addresses of one family can
- * have the same port. A published port is also held in the other family
- * (descriptor_guard_port()). */
+/* Returns true if a port cannot be published because another one is. Two different addresses of one
+ * address family can have the same port. A published port is also reserved in the other address
+ * family (descriptor_guard_port()). */
 static bool shuts_out(const json_t *published, const json_t *wanted)
 {
 	const char *has = json_text(published, "host", ""), *host = json_text(wanted, "host", "");
@@ -71,8 +71,8 @@ static bool look_at_ports(const struct workspace *ws, struct search *search)
 	return true;
 }
 
-/* Returns whether the workspace has a living machine that holds the port. Does not open a state
- * directory of another user. */
+/* Returns true if the workspace has a living machine that holds the port. Opens no state directory
+ * of another user. */
 static bool look_into(const char *state_dir, const char *id, struct search *search)
 {
 	struct state_dir dir = {.fd = -1};

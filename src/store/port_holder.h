@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding the user's machine that has a port of this host. A machine can hold a port without
- * listening at the port, and no tool of the system shows such a port. So the records of the
- * machines are read. */
+/* Finds the machine of the user that holds a port of this host. A machine can hold a port without
+ * listening at it, and no tool of the system shows such a port. So this code reads the records of
+ * the machines. */
 #ifndef STORE_PORT_HOLDER_H
 #define STORE_PORT_HOLDER_H
 
@@ -11,17 +11,18 @@
 #include "store/store.h"
 
 struct port_holder {
-	char workspace[512]; /* name of the workspace and its state directory, for messages */
-	/* The machine's entry of config.network.portForwards; the caller releases it. */
+	char workspace[512]; /* name of the workspace, and path of its state directory, for
+			      * messages */
+	/* The entry of the machine in config.network.portForwards. The caller releases it. */
 	json_t *published;
 };
-/* Looks for the machine that holds the port of `forward`, an entry that could not be published.
- * Looks at every running machine of the user, in any state directory, except the machine whose live
- * supervisor calls this function. Returns false if no holder is found, and leaves *out unchanged
- * then. */
+/* Finds the machine that holds the port of `forward`, an entry that could not be published. Checks
+ * every running machine of the user in any state directory. The machine whose live supervisor calls
+ * this function is not checked. If no holder is found, returns false and does not change *out. */
 bool port_holder_find(const json_t *forward, struct port_holder *out);
-/* Returns the entry of the workspace's config whose port excludes the port of `forward` while the
- * workspace runs; NULL if there is none. The caller releases the entry. */
+/* Returns the entry in the workspace's config because of which the port of `forward` cannot be
+ * published while the workspace runs. Returns NULL if there is none. The caller releases the
+ * entry. */
 json_t *port_holder_entry(const struct workspace *ws, const json_t *forward);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The proof that a machine is cut off. A live supervisor that was taken over may record a lie. So
- * the supervisor's broker, which has checked what the machine and the supervisor hold, locks a file
- * beside the workspace's command lock. Nothing that runs in the workspace can reach that file. The
- * lock (flock) ends with the broker, so the proof is never one of an earlier machine.
+ * Gives and checks the proof that a machine is cut off. A live supervisor that was taken over may
+ * record something false. So its broker gives the proof, after checking what the machine and the
+ * supervisor hold. The proof is a lock (flock) on a file beside the workspace's command lock.
+ * Nothing that runs in the workspace can reach that file. The lock ends with the broker, so the
+ * proof never comes from an earlier machine.
  *
- * The fact that a machine was cut off outlasts the proof. Whatever the machine's live supervisor
- * has recorded since, a sweep keeps the workspace and start refuses it, until a user ends the
- * quarantine. The mode of the file records this fact: the file of a machine that was cut off has no
- * right to write. A change of mode needs no room on the disk.
+ * The fact that a machine was cut off remains after the proof has ended. Until a user ends the
+ * quarantine, a sweep keeps the workspace, and it cannot be started. What the live supervisor has
+ * recorded since does not matter. The mode of the file records this fact: if a machine was cut off,
+ * the file has no right to write. Changing a mode needs no space on the disk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +43,8 @@ int quarantine_proof_open(const struct workspace *ws, struct error *err)
 
 int quarantine_proof_give(int fd, struct error *err)
 {
-	/* The lock is waited for, since a command that checks the proof holds it for a moment. */
+	/* The lock may not be free at once, because a command that checks the proof holds it for a
+	 * moment. */
 	while (flock(fd, LOCK_EX) < 0)
 		if (errno != EINTR)
 			return error_errno(err, errno, "the proof that the machine is cut off");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The quota of a session's disk. The disk is a clone of the base, and shares blocks of the host's
- * disk with it. session.json records how many bytes the clone may have for itself alone, which are
- * the bytes that it shares with no other file. The functions that count tell how many such bytes
- * the clone has now.
+ * The quota of a session's disk. The disk is a clone of the base, with which it shares blocks of
+ * the host's disk. The quota counts the bytes that the clone shares with no other file, and
+ * session.json records how many there may be. quota_count() and quota_grown() count how many there
+ * are now.
  */
 #ifndef STORE_QUOTA_H
 #define STORE_QUOTA_H
@@ -13,42 +13,42 @@
 #include "base/error.h"
 #include "store/store.h"
 
-/* The quota that session.json records. */
+/* The quota that session.json records, with what is needed to check it. */
 struct quota {
-	/* Bytes by which the disk may grow. 0: the workspace is no session, or the session was made
-	 * by a version without quotas. */
+	/* Number of bytes by which the disk may grow. 0: the workspace is not a session, or a
+	 * version of microagent without quotas made the session. */
 	uint64_t bytes;
-	/* Bytes that were copied from the base, which are no growth. Only a clone that is a full
-	 * copy has such bytes. */
+	/* Number of bytes that were copied from the base, which do not count as growth. 0 if the
+	 * clone is not a full copy. */
 	uint64_t copied;
 };
-/* Reads the quota. Both numbers are 0 if the workspace is no session. */
+/* Reads the quota from session.json. Both numbers are 0 if the workspace is not a session. */
 int quota_read(const struct workspace *ws, struct quota *out, struct error *err);
-/* Returns the part of the counted bytes that is growth: those beyond the copied bytes. */
+/* Returns how many of the counted bytes are growth: those in addition to the copied bytes. */
 uint64_t quota_beyond(uint64_t copied, uint64_t counted);
-/* Writes the quota into session.json. The caller holds the lease. If nobody holds the lease, the
- * caller holds the command lock instead. ERR_NOT_FOUND: the workspace is no session. */
+/* Writes the quota to session.json. The caller holds the lease, or the command lock if nobody holds
+ * the lease. ERR_NOT_FOUND: the workspace is not a session. */
 int quota_write(const struct workspace *ws, uint64_t bytes, struct error *err);
 
-/* A count that is under way. A zeroed count starts at the beginning of the file. */
+/* The state of an unfinished count. A zeroed struct starts a count at the beginning of the file. */
 struct quota_count {
-	/* The offset up to which the file was counted, and the bytes before that offset which the
-	 * file shares with other files. */
+	/* Offset in bytes up to which the file was counted, and the number of bytes before that
+	 * offset that the file shares with other files. */
 	uint64_t at, shared;
 };
 
 /*
- * Counts the allocated bytes that a file shares with no other file. Makes at most `calls` calls of
- * the kernel, each for some hundred extents. Returns 1 if *bytes has the result; the next call then
- * begins a new count. Returns 0 if the count is not complete, and the caller must call again to go
- * on. Returns -1 with an error. The count misses bytes that are written, during the count, to the
- * part of the file that was already counted.
+ * Counts the allocated bytes that a file shares with no other file. Makes at most `calls` system
+ * calls, each for some hundred extents. Returns 1 with the result in *bytes if the count is
+ * complete; the next call then begins a new count. Returns 0 if the caller must call this function
+ * again to continue the count. Returns -1 with err set on failure. The count misses bytes that are
+ * written, during the count, to a part of the file that was already counted.
  */
 int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
 		struct error *err);
-/* Counts the allocated bytes that a file shares with no other file, all in one call. If the file
- * system can share blocks between files, the time grows with the number of the file's extents.
- * Otherwise the call takes almost no time. */
+/* Counts the allocated bytes that a file shares with no other file, with one call of this function.
+ * If the file system can share blocks between files, the time depends on the number of the file's
+ * extents. Otherwise the call takes almost no time. */
 int quota_grown(int fd, uint64_t *bytes, struct error *err);
 
 #endif

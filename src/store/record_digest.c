@@ -14,17 +14,18 @@
 #include "base/sha256.h"
 #include "store/internal.h"
 
-#define DIGESTS_MAX 2 /* digests of the present record and of the next one */
+/* number of accepted digests: that of the current record and that of the next one */
+#define DIGESTS_MAX 2
 
 struct digests {
-	size_t count; /* 0: no digest was recorded */
+	size_t count; /* number of digests; 0: no digest was recorded */
 	char at[DIGESTS_MAX][SHA256_TEXT];
 };
 
 /* --- the digest ------------------------------------------------------------------------------- */
 
-/* Members that the live supervisor of a session records by itself (store/quota.c, store/term.c).
- * They are not a part of the digest. */
+/* Members of session.json that the live supervisor writes without a command (store/quota.c,
+ * store/term.c). The digest does not cover them. */
 static const char *const own_keys[] = {"quotaBytes",  "endsAt", "lifetimeSeconds",
 				       "idleSeconds", "idled",	"orphaned"};
 
@@ -71,7 +72,7 @@ static bool is_same(const struct digests *a, const struct digests *b)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* Writes the name of the file of digests below .locks. */
+/* Writes the name of the file of digests in the directory .locks to out. */
 static void name_digests(const char *file, const char *id, char out[RECORD_DIGEST_ROOM])
 {
 	snprintf(out, RECORD_DIGEST_ROOM, "%s%.160s",
@@ -90,8 +91,8 @@ static bool take_line(const char **text, char out[SHA256_TEXT])
 	return true;
 }
 
-/* Reads the digests. An empty file counts as a missing one, since a loss of power may leave an
- * empty file. */
+/* Reads the digests. An empty file counts as missing, because a power failure may leave an empty
+ * file. */
 static int read_digests(const struct workspace *ws, const char *file, struct digests *out,
 			struct error *err)
 {
@@ -134,9 +135,9 @@ static int write_digests(const struct workspace *ws, const char *file,
 	name_digests(file, ws->id, name);
 	for (size_t i = 0; i < digests->count; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s\n", digests->at[i]);
-	/* The file is written in place by one write, since a killed process would leave a temporary
-	 * file behind. A process that is killed between the write and the cut leaves an older
-	 * digest after the new ones. */
+	/* The file is overwritten by one write, because a killed process would leave a temporary
+	 * file behind. If the process is killed between the write and the truncation, an older
+	 * digest stays behind the new ones. */
 	autoclose int fd = openat(locks, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || pwrite(fd, text, len, 0) != (ssize_t)len || ftruncate(fd, (off_t)len) < 0)
 		return error_errno(err, errno, "%s/" LOCKS_DIR "/%s", ws->dir->path, name);
@@ -157,8 +158,8 @@ void record_digest_forget(const struct state_dir *dir, const char *id)
 
 /* --- announced and settled -------------------------------------------------------------------- */
 
-/* Returns whether the present record is accepted, and writes its digest. A damaged record is not
- * accepted. */
+/* Returns true if the current record is accepted, and writes its digest to digest. A damaged record
+ * is not accepted. */
 static bool is_present_accepted(const struct workspace *ws, const char *file,
 				const struct digests *accepted, char digest[SHA256_TEXT])
 {
@@ -219,8 +220,8 @@ static int refuse_changed(const struct workspace *ws, const char *file, struct e
 	return error_reason(err, REASON_RECORD_CHANGED, path ? path : "");
 }
 
-/* A command may be replacing the record. So a record that does not fit is read again until the
- * digests stay the same. */
+/* Another command may be replacing the record. So a record that does not match is read again, until
+ * the digests stay the same. */
 json_t *workspace_read_accepted(const struct workspace *ws, const char *file, struct error *err)
 {
 	struct digests accepted = {0}, again = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for a flock with a deadline. When a file's flock is given back, by hand or by the last
- * close, a kqueue tells all waiters (NOTE_FUNLOCK, kqueue(2)). Each waiter tries again then, and
- * one of them gets the lock.
+ * Waits for a flock with a deadline. When a flock is released explicitly or by the last close, a
+ * kqueue tells all waiters (NOTE_FUNLOCK, kqueue(2)). Each waiter then tries to get the lock, and
+ * one of them succeeds.
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include "store/store.h"
 
 /* Tries to get the lock. Returns 1 if this process has it, 0 if another process has it, or -1 with
- * an error. */
+ * err set. */
 static int try_lock(int fd, int operation, const char *what, struct error *err)
 {
 	if (flock(fd, operation | LOCK_NB) == 0)
@@ -37,8 +37,8 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
 	EV_SET(&change, (uintptr_t)fd, EVFILT_VNODE, EV_ADD | EV_CLEAR, NOTE_FUNLOCK, 0, NULL);
 	if (queue < 0 || kevent(queue, &change, 1, NULL, 0, NULL) < 0)
 		return error_errno(err, errno, "lock %s: wait for it", what);
-	/* The lock is tried again after the watch began, since the watch does not tell of earlier
-	 * releases. */
+	/* The lock is tried after the kqueue began to watch it, because the kqueue does not report
+	 * an earlier release. */
 	while ((got = try_lock(fd, operation, what, err)) == 0) {
 		if (fd_wait(queue, POLLIN, deadline_ns, err) < 0)
 			return error_prefix(err, "%s is in use", what);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lease is a file with a flock. Every process of the workspace inherits its open file
- * description. The lock is given back when the last of these processes closes the description or
- * ends, in whatever way. A FIFO would not work: macOS cannot lock a FIFO, and does not tell a
- * process that waits at the writing end about the last reader's end (VNOP_ADVLOCK() in
+ * On macOS the lease is a file with a flock. Every process of the workspace inherits its open file
+ * description. The lock is released when the last of these processes closes the description or ends
+ * in any way. A FIFO, as on Linux, would not work. macOS cannot lock a FIFO. It also does not tell
+ * a process with the writing end that the last reader has ended (VNOP_ADVLOCK() in
  * bsd/vfs/kpi_vfs.c and filt_vnode_common() in bsd/vfs/vfs_vnops.c of
  * https://github.com/apple-oss-distributions/xnu).
  *
  * A holder of the lock could release it for all others, which no holder of a FIFO could. But on
- * macOS no process of a workspace runs a program that is not microagent's. A process that looks at
- * the lease takes a shared lock for a moment, and a process that takes the lease waits until such
- * moments are over.
+ * macOS, the processes of a workspace only run programs of microagent. A process that only looks at
+ * the lease takes a shared lock for a moment. A process that takes the lease waits until no other
+ * process looks at it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,8 @@ int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 			&why) < 0)
 		return why.code == ERR_TIMEOUT ? lease_busy(ws, lease.life, err)
 					       : error_copy(err, &why);
-	/* The lock belongs to the same open file description as `life`. */
+	/* `lock` and `life` are descriptors of the same open file description, which has the
+	 * lock. */
 	lease.lock = fcntl(lease.life, F_DUPFD_CLOEXEC, 0);
 	if (lease.lock < 0)
 		return lease_error(ws, errno, err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * macOS mounts whole file systems, so a directory's place in a file system is its path below the
- * mount. Only firmlinks lead elsewhere: /Users shows a directory of the volume that is mounted on
- * /System/Volumes/Data, and has the same name there.
+ * Lists the mounts on macOS, which mounts only whole file systems. So the path of a directory
+ * within its file system is its path below the mount. The only exceptions are firmlinks. /Users
+ * shows a directory of the volume that is mounted on /System/Volumes/Data, where it has the same
+ * name.
  */
 #include "store/mountinfo.h"
 
@@ -27,8 +28,8 @@ static int fill_mount_row(const struct statfs *fs, struct mount_row *row, struct
 	return error_errno(err, ENOMEM, "mounts");
 }
 
-/* Returns the present mounts. Mounts that are added meanwhile are left out. The caller frees the
- * list. */
+/* Returns the current mounts. Mounts that are added during the call are left out. The caller frees
+ * the list. */
 static struct statfs *list_mounts(int *count, struct error *err)
 {
 	int most = getfsstat(NULL, 0, MNT_NOWAIT);

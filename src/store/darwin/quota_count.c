@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* APFS knows how many bytes a file shares with no other file: ATTR_CMNEXT_PRIVATESIZE of
- * getattrlist(2), "number of bytes that are not trapped inside a clone or snapshot". */
+/* Counts the bytes that a file shares with no other file. APFS knows this number: it is
+ * ATTR_CMNEXT_PRIVATESIZE of getattrlist(2), "number of bytes that are not trapped inside a clone
+ * or snapshot". */
 #include <errno.h>
 #include <string.h>
 #include <sys/attr.h>
@@ -9,13 +10,14 @@
 
 #include "store/quota.h"
 
-/* The buffer that the call fills: its own length, then the attribute, without a gap. */
+/* The buffer that getattrlist(2) fills: first the buffer's length, then the attribute, without a
+ * gap between them. */
 struct private_size {
 	uint32_t length;
 	off_t bytes;
 } __attribute__((packed));
 
-/* Reads the private size of a file. Returns 0 if the file system does not tell it. */
+/* Reads the private size of a file in bytes. Returns 0 if the file system does not know it. */
 static int read_private_size(int fd, uint64_t *bytes, struct error *err)
 {
 	struct attrlist wanted = {.bitmapcount = ATTR_BIT_MAP_COUNT,
@@ -33,7 +35,8 @@ static int read_private_size(int fd, uint64_t *bytes, struct error *err)
 	return 1;
 }
 
-/* Counts in one call. A file system that cannot tell what is shared shares nothing. */
+/* Counts everything in one call. A file system that does not know the private size of a file shares
+ * no blocks between files. */
 int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
 		struct error *err)
 {

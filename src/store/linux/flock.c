@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for a flock with a deadline. The kernel wakes a waiter at once when the lock becomes
- * free, but it knows no time limit, and a library should not use a timer signal. So a helper
- * process waits. A flock belongs to an open file description, and the helper shares that of this
- * process. So this process has the lock that the helper gets. This process waits for the helper by
- * pidfd, and kills it at the deadline. The helper has no exit signal: no SIGCHLD reaches the
- * caller's handlers, and no waitpid(-1) of the caller takes the helper's end away.
+ * Waits for a flock with a deadline. The kernel wakes a waiter at once when the lock becomes free,
+ * but it has no time limit for the wait. A library should not use a timer signal. So a helper
+ * process waits. A flock belongs to an open file description, which the helper shares with this
+ * process. So if the helper gets the lock, this process has it too. This process waits for the
+ * helper's pidfd, and kills the helper at the deadline. The helper has no exit signal: the caller's
+ * handlers get no SIGCHLD, and a waitpid(-1) of the caller does not return the helper.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,8 +21,8 @@
 #include "base/fd.h"
 #include "store/store.h"
 
-/* Waits in the helper. Makes only system calls: the caller may have other threads, and the locks of
- * these threads are held for ever in the helper. */
+/* Waits for the lock in the helper. Makes only system calls. The caller may have other threads, and
+ * in the helper the locks of these threads are held for ever. */
 static void wait_for_flock(int fd, int operation, pid_t parent) __attribute__((noreturn));
 static void wait_for_flock(int fd, int operation, pid_t parent)
 {
@@ -49,7 +49,8 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return error_errno(err, errno, "lock %s", what);
-	/* The exit signal is the low byte of the flags. It is 0, which means that there is none. */
+	/* The exit signal is the low byte of the flags. The value 0 means that there is no exit
+	 * signal. */
 	pid = syscall(SYS_clone, CLONE_PIDFD, NULL, &pidfd, NULL, 0);
 	if (pid == 0)
 		wait_for_flock(fd, operation, parent);
@@ -60,8 +61,8 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
 	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
 		;
 	close(pidfd);
-	/* If the helper got the lock, even just before it was killed, this process has the lock
-	 * already. */
+	/* If the helper got the lock, even just before it was killed, this process already has the
+	 * lock. */
 	if (flock(fd, operation | LOCK_NB) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)

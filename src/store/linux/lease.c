@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lease is a FIFO, and every process of the workspace inherits a reading end. A process that
- * looks at the lease opens the FIFO for writing without waiting. ENXIO means that there is no
- * reader: the last holder has ended, in whatever way, and no pid is ever guessed. No holder can
- * release the lease for another holder. A process that waits for the end of the lease keeps its
- * writing end open, and is told of the last reader's end.
+ * On Linux the lease is a FIFO, and every process of the workspace inherits a reading end. A
+ * process that looks at the lease opens the FIFO for writing without waiting. The error ENXIO means
+ * that the FIFO has no reader: the last holder has ended, in any way. So no pid must be guessed. No
+ * holder can release the lease for another holder. A process that waits for the end of the lease
+ * keeps its writing end open. The kernel tells it when the last reader ends.
  *
- * If two processes take the lease, a flock refuses one of them. The flock belongs to a writing end
- * that only the taker has, and later the live supervisor. Other processes do not inherit this open
- * file description, because they could unlock it. A writing end can be opened only while there is a
- * reader. So a taker itself opens a reading end for a moment. The process that got the flock waits
- * until such moments of other takers are over.
+ * If two processes take the lease, a flock refuses one of them. The flock belongs to the open file
+ * description of a writing end. Only the process that takes the lease has this writing end, and
+ * later the live supervisor. Other processes do not inherit it, because they could release the
+ * flock. A writing end can be opened only while there is a reader. So a process that takes the
+ * lease opens a reading end for a moment. The process that got the flock waits until no other
+ * process has such a reading end.
  *
  * The FIFO has a second name beside the workspace's lock. Nothing that runs in the workspace can
  * reach that name. A live supervisor that was taken over can remove the first name, or put anything
- * in its place. So if there is a second name, the first name is never used to look at the lease. A
- * process that takes the lease restores the first name by the second.
+ * in its place. So if the second name exists, the first name is never used to look at the lease. A
+ * process that takes the lease restores the first name from the second.
  *
- * Every process of the workspace has the FIFO open. A process in an ordinary user's workspace can
- * remove all rights from the FIFO by fchmod(). A command that looks at the lease gives the rights
- * back.
+ * Every process of the workspace has the FIFO open. In the workspace of an ordinary user, a process
+ * can remove all rights from the FIFO by fchmod(). A command that looks at the lease restores the
+ * rights.
  *
- * Up to version 0.1.0 the lease was a file with a flock that all processes inherited. Such a file
- * is still looked at by its flock, and is replaced by a FIFO when it is free.
+ * Up to version 0.1.0 of microagent, the lease was a file with a flock that all processes
+ * inherited. Such a lease is still recognised by its flock. When it is free, it is replaced by a
+ * FIFO.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,11 +60,12 @@ static bool is_fifo(int fd)
 
 /* --- its rights -------------------------------------------------------------------------------- */
 
-/* The most attempts to open the FIFO. A process that removes the rights again and again cannot be
- * first so often in a row. */
+/* The largest number of attempts to open the FIFO. A process that removes the rights repeatedly
+ * cannot win this race so often in a row. */
 #define RIGHTS_TRIES 1000
 
-/* Restores the mode of a FIFO; any other file keeps its mode. Returns -1 with errno on failure. */
+/* Restores the mode of a FIFO. The mode of any other file is not changed. Returns -1 with errno set
+ * on failure. */
 static int give_rights_back(int dir, const char *name)
 {
 	autoclose int fifo = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -93,13 +96,13 @@ static int open_lease(int dir, int mode)
 
 /* --- the second name -------------------------------------------------------------------------- */
 
-/* Writes the path of the second name, relative to the state directory. */
+/* Writes the path of the lease's second name to out, relative to the state directory. */
 static void name_kept(const struct workspace *ws, char out[192])
 {
 	snprintf(out, 192, LOCKS_DIR "/" LEASE_KEPT "%s", ws->id);
 }
 
-/* Opens a writing end by the second name. Returns -1 with errno on failure. */
+/* Opens a writing end of the lease by its second name. Returns -1 with errno set on failure. */
 static int look_at_kept(const struct workspace *ws)
 {
 	char kept[192];
@@ -108,9 +111,8 @@ static int look_at_kept(const struct workspace *ws)
 	return open_with_rights(ws->dir->fd, kept, O_WRONLY);
 }
 
-/* Makes the first name lead to the same FIFO as the second name, if there is a second name.
- * ERR_CONFLICT: the first name leads elsewhere, and a process holds the lease by the second
- * name. */
+/* If the second name exists, makes the first name lead to the same FIFO. ERR_CONFLICT: the first
+ * name leads to another file, and a process holds the lease that has the second name. */
 static int put_first_right(const struct workspace *ws, struct error *err)
 {
 	autoclose int fifo = -1, alive = -1;
@@ -127,8 +129,8 @@ static int put_first_right(const struct workspace *ws, struct error *err)
 		return lease_busy(ws, alive, err);
 	if (errno != ENXIO)
 		return lease_error(ws, errno, err);
-	/* No process holds the FIFO of the second name, so it replaces anything under the first
-	 * name. If the workspace was moved to another file system, it gets a new FIFO. */
+	/* No process holds the FIFO with the second name. So this FIFO replaces any file with the
+	 * first name. If the workspace was moved to another file system, it gets a new FIFO. */
 	if (path_remove_tree_at(ws->fd, LEASE_NAME, err) < 0)
 		return error_prefix(err, "%s/%s", ws->dir->path, ws->id);
 	if (linkat(ws->dir->fd, kept, ws->fd, LEASE_NAME, 0) < 0 && errno != EEXIST &&
@@ -140,11 +142,11 @@ static int put_first_right(const struct workspace *ws, struct error *err)
 /* --- the lease -------------------------------------------------------------------------------- */
 
 /*
- * Opens the reading end that the processes of the workspace inherit. A process of the user who owns
- * the FIFO could change its mode by that end, and needs no capability for this. fchmod() fails with
- * EROFS on a file that was opened through a read-only mount, and reading does not. So root opens
- * the FIFO through such a mount of the workspace's directory, which is not attached to any
- * directory. A user other than root may make no mount.
+ * Opens the reading end that the processes of the workspace inherit. Through this end, a process of
+ * the FIFO's owner could change the FIFO's mode without any capability. But for a file that was
+ * opened through a read-only mount, fchmod() fails with EROFS, while reading works. So root opens
+ * the FIFO through a read-only mount of the workspace's directory, which is not attached to any
+ * directory. Users other than root cannot do this, because they may not mount.
  */
 static int open_life(const struct workspace *ws)
 {
@@ -157,7 +159,7 @@ static int open_life(const struct workspace *ws)
 	return open_lease(tree, O_RDONLY);
 }
 
-/* Removes a lease of an earlier version, which no process holds any more. */
+/* Removes a lease of an earlier version of microagent that no process holds any more. */
 static int retire_lease(const struct workspace *ws, int fd, struct error *err)
 {
 	if (flock_until(fd, LOCK_EX, limit_deadline(LIMIT_LEASE_LOOK_MS), "the lease", NULL) < 0)
@@ -167,7 +169,7 @@ static int retire_lease(const struct workspace *ws, int fd, struct error *err)
 	return 0;
 }
 
-/* Returns a reading end of the FIFO, which is made if there is none. */
+/* Returns a reading end of the FIFO. If the FIFO does not exist, makes it. */
 static int read_lease(const struct workspace *ws, struct error *err)
 {
 	for (;;) {
@@ -184,7 +186,7 @@ static int read_lease(const struct workspace *ws, struct error *err)
 	}
 }
 
-/* Takes the lock of a lease that no process holds, and returns its descriptor. */
+/* Takes the lock of a lease that no process holds, and returns the descriptor of the lock. */
 static int lock_lease(const struct workspace *ws, struct error *err)
 {
 	autoclose int reading = read_lease(ws, err);
@@ -215,7 +217,7 @@ bool lease_place(const struct workspace *ws, char out[LEASE_PLACE])
 		return !lease_has_its_type(&st);
 	}
 	snprintf(out, LEASE_PLACE, "%s/" LEASE_NAME, ws->id);
-	/* A regular file is a lease of an earlier version. */
+	/* A regular file is a lease of an earlier version of microagent. */
 	return fstatat(ws->fd, LEASE_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       !lease_has_its_type(&st) && !S_ISREG(st.st_mode);
 }
@@ -230,8 +232,8 @@ int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 	lease.lock = lock_lease(ws, err);
 	if (lease.lock < 0)
 		return -1;
-	/* If the directory of locks is missing or on another file system, there is no second name.
-	 */
+	/* If the directory of locks is missing or on another file system, the lease gets no second
+	 * name. */
 	name_kept(ws, kept);
 	(void)!linkat(ws->fd, LEASE_NAME, ws->dir->fd, kept, 0);
 	lease.life = open_life(ws);
@@ -252,8 +254,8 @@ int lease_look(const struct workspace *ws)
 	fd = look_at_kept(ws);
 	if (fd >= 0 || errno != ENOENT)
 		return fd;
-	/* A lease of an earlier version is a file, which exists even if no process holds the
-	 * lease. */
+	/* A lease of an earlier version of microagent is a regular file. It exists even if no
+	 * process holds the lease. */
 	autoclose int first = open_lease(ws->fd, O_WRONLY);
 	if (first < 0 || is_fifo(first) || flock(first, LOCK_SH | LOCK_NB) < 0)
 		return steal_fd(&first);

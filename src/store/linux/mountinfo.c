@@ -21,7 +21,8 @@ static bool is_octal(char c)
 	return c >= '0' && c <= '7';
 }
 
-/* Decodes a path, in which blank, tab, newline and backslash are written as three octal digits. */
+/* Decodes a path in place. In the encoded path, blank, tab, newline and backslash are written as
+ * three octal digits. */
 static void unescape_mount(char *path)
 {
 	char *to = path;
@@ -39,7 +40,7 @@ static void unescape_mount(char *path)
 	*to = '\0';
 }
 
-/* Returns a device like "98:0" as one number; -1 on failure. */
+/* Returns the device of a text like "98:0" as one number, or -1 on failure. */
 static long device_of(const char *text)
 {
 	char *end, *last;
@@ -53,8 +54,8 @@ static long device_of(const char *text)
 		       : (long)(major << 20 | minor);
 }
 
-/* Parses a line like "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": its first
- * five fields, and the type behind the single dash. */
+/* Parses a line like "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw". Reads its
+ * first five fields, and the type behind the single dash. */
 static int parse_mount(char *line, struct mount_row *row, struct error *err)
 {
 	char *rest = NULL, *fields[5], *type;

@@ -4,8 +4,7 @@
 
 #include "store/mountinfo.h"
 
-/* Parses the text of /proc/PID/mountinfo, and cuts the text into pieces. A malformed line is
- * skipped. */
+/* Parses the text of /proc/PID/mountinfo, and changes the text meanwhile. Skips malformed lines. */
 int mountinfo_parse(char *text, struct mountinfo *out, struct error *err);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A user namespace shows the same number for all users that it does not know. In the namespace of
- * an ordinary user, this is also the number of the host's root and of each other user. So in /home
- * a directory of another user looks like /home itself, and owners and modes do not tell the two
- * apart. Therefore a directory counts as root's by its name, if root has that directory on every
- * system (file-hierarchy(7)), and if its owner is the owner of "/". If the namespace knows root,
+ * Recognises directories of root in a user namespace that does not contain root. A user namespace
+ * shows the same owner number for all users that it does not contain. In the namespace of an
+ * ordinary user, this is the number of the host's root and of every other user. So owner and mode
+ * of /home can look like those of another user's directory in /home. Therefore a directory counts
+ * as root's under two conditions. Its name must be one that belongs to root on every system
+ * (file-hierarchy(7)), and its owner number must be that of "/". If the namespace contains root,
  * "/" has another owner number.
  */
 #include <limits.h>
@@ -15,7 +16,7 @@
 #include "base/platform/file.h"
 #include "store/internal.h"
 
-/* The number that the kernel shows for an owner that the namespace does not know. */
+/* The number that the kernel shows for an owner that the namespace does not contain. */
 #define OVERFLOW_UID 65534
 
 static const char *const roots_own[] = {
@@ -23,14 +24,14 @@ static const char *const roots_own[] = {
 	"/tmp", "/usr",	 "/var", "/var/home", "/var/lib", "/var/tmp",
 };
 
-/* Returns whether uid stands for a user that the namespace does not know. The initial namespace
- * knows all users. */
+/* Returns true if uid stands for a user that the namespace does not contain. The initial namespace
+ * contains all users. */
 static bool user_is_nameless(uid_t uid)
 {
 	autofile FILE *map = uid == OVERFLOW_UID ? fopen("/proc/thread-self/uid_map", "re") : NULL;
 	unsigned inside = 0, outside = 0, count = 0;
 
-	/* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers, which fit */
+	/* NOLINTNEXTLINE(cert-err34-c): numbers from the kernel, which fit */
 	return map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3 &&
 	       count <= OVERFLOW_UID;
 }

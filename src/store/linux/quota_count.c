@@ -12,8 +12,8 @@
 
 #define EXTENTS 256
 
-/* Counts the shared bytes of the next extents from *at on, and moves *at to their end. Returns 1 if
- * there may be more. */
+/* Counts the shared bytes of the next extents of a file, beginning at the offset *at. Moves *at
+ * behind these extents. Returns 1 if more extents may follow, 0 if not, or -1 with err set. */
 static int add_shared_quota(int fd, struct fiemap *map, uint64_t *at, uint64_t *shared,
 			    struct error *err)
 {
@@ -36,9 +36,8 @@ static int add_shared_quota(int fd, struct fiemap *map, uint64_t *at, uint64_t *
 }
 
 /*
- * Blocks that were written and are not on the disk yet count as allocated. The extent that these
- * blocks will replace still counts as shared. So the function does not wait for the disk, and
- * misses no growth.
+ * Written blocks that are not on the disk yet count as allocated. The extent that they will replace
+ * still counts as shared. So the function does not wait for the disk, and still counts all growth.
  */
 int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
 		struct error *err)
@@ -60,7 +59,7 @@ int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *byt
 		return 0;
 	shared = count->shared;
 	*count = (struct quota_count){0};
-	/* A file system that cannot tell its extents shares no blocks. */
+	/* A file system that does not know its extents shares no blocks between files. */
 	if (more < 0 && why.errnum != EOPNOTSUPP && why.errnum != ENOTTY)
 		return error_copy(err, &why);
 	*bytes = allocated > shared ? allocated - shared : 0;
