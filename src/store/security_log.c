@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The security log <state>/logs/security-YYYY-MM-DD.log. It has the digests of the audit lines of
- * all sessions, and one file for each day (UTC) of writing. Many processes write to it: a line is
- * one write to a descriptor that was opened with O_APPEND. A warning or an alarm is written with
- * its data, any other event without.
+ * Writes and reads the security log <state>/logs/security-YYYY-MM-DD.log. It has the digests of the
+ * audit lines of all sessions, with one file for each day (UTC) of writing. Many processes write to
+ * it: each line is one write to a descriptor that was opened with O_APPEND. Warnings and critical
+ * events are written with their data, other events without.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,14 +25,14 @@
 #include "store/internal.h"
 #include "store/trusted_dir.h"
 
-/* More lines than an audit log of LIMIT_AUDIT_BYTES can have. */
+/* A number of lines that is larger than an audit log of LIMIT_AUDIT_BYTES can have. */
 #define HEADS_MAX (1u << 22)
 
-/* The beginning of each line. No other part of a line has this text, so readers can find the line
- * that follows a line that was cut short. */
+/* The beginning of each line. No other part of a line can contain this text. So readers can find
+ * the next line after a line that was cut short. */
 #define LINE_BEGINS "{\"ts\":"
 
-/* The length of a day such as "2026-11-27". */
+/* The number of characters in a day such as "2026-11-27". */
 #define DAY_LENGTH 10
 
 static bool writes_day(const struct audit *audit, const char *day)
@@ -50,7 +50,8 @@ static void name_day(const char *day, char name[sizeof(SECURITY_PATTERN)])
 	memcpy(name + strlen(SECURITY_LOG), day, DAY_LENGTH);
 }
 
-/* Returns whether the path of the day's log has another file than the open one, or no file. */
+/* Returns true if the path of the day's log leads to no file, or to a file that is not the open
+ * one. */
 static bool is_away(const struct audit *audit, const struct stat *opened)
 {
 	char name[sizeof(SECURITY_PATTERN)];
@@ -65,19 +66,19 @@ static bool is_away(const struct audit *audit, const struct stat *opened)
 	return errno == ENOENT || errno == ENOTDIR;
 }
 
-/* Remembers the end of the file and the bytes before it. The next check compares them with the
- * file, because microagent never changes written bytes. */
+/* Remembers the end of the file and the bytes before it. The next check compares the file with
+ * them, because microagent never changes written bytes. */
 static void remember_end(struct audit *audit, off_t end)
 {
 	size_t len = end < SECURITY_TAIL ? (size_t)end : SECURITY_TAIL;
 	ssize_t n = pread(audit->security_fd, audit->security_tail, len, end - (off_t)len);
 
 	audit->security_end = end;
-	/* If the tail cannot be read, only the length is compared. */
+	/* If the last bytes of the file cannot be read, only the length is compared. */
 	audit->security_tail_len = n == (ssize_t)len ? len : 0;
 }
 
-/* Returns whether the file was cut short, or cut short and filled up again. */
+/* Returns true if the file was cut short, even if it was filled up afterwards. */
 static bool is_shortened(const struct audit *audit, off_t size)
 {
 	size_t len = audit->security_tail_len;
@@ -90,8 +91,8 @@ static bool is_shortened(const struct audit *audit, off_t size)
 	       memcmp(now, audit->security_tail, len) != 0;
 }
 
-/* Opens the file of a day. With `make` a missing directory and file are made. If the function
- * fails, a file that is open stays open. */
+/* Opens the file of a day. With `make`, a missing directory and a missing file are made. On
+ * failure, a file that was open stays open. */
 static int open_day(struct audit *audit, const char *day, bool make, struct error *err)
 {
 	char name[sizeof(SECURITY_PATTERN)];
@@ -129,7 +130,7 @@ static void look_at_day(struct audit *audit)
 	if (audit->security_fd < 0)
 		return;
 	/* The file of an earlier day is not checked, since it may have been moved to an archive.
-	 * The file of a new day is checked as soon as another process has made it. */
+	 * The file of a new day is checked after another process has made it. */
 	clock_rfc3339(clock_real_ns(), now);
 	if (!writes_day(audit, now)) {
 		(void)open_day(audit, now, false, NULL);
@@ -157,8 +158,8 @@ static int sync_day(const struct audit *audit, struct error *err)
 	return error_errno(err, errno, "%s/security-%s.log", audit->logs, audit->security_day);
 }
 
-/* Writes the text as a line to today's file, with a newline instead of its NUL. The line may be
- * about an event of yesterday that had to wait. */
+/* Writes the text as a line to today's file. A newline replaces the NUL of the text. The line may
+ * be about an event of yesterday that was delayed. */
 static int append_text(struct audit *audit, char *text, enum store_sync sync, struct error *err)
 {
 	size_t len = strlen(text);
@@ -171,13 +172,13 @@ static int append_text(struct audit *audit, char *text, enum store_sync sync, st
 		return -1;
 	text[len] = '\n';
 	n = write(audit->security_fd, text, len + 1);
-	/* Other writers may have appended lines before this one. O_APPEND has moved the offset
-	 * behind the end of this line. */
+	/* Other writers may have appended lines before this line. Because of O_APPEND, the offset
+	 * is now behind the end of this line. */
 	remember_end(audit, lseek(audit->security_fd, 0, SEEK_CUR));
 	if (n < 0 || (size_t)n != len + 1)
 		return error_errno(err, n < 0 ? errno : ENOSPC, "%s/security-%s.log", audit->logs,
 				   audit->security_day);
-	/* The new file could not be opened. The line is at least in the old file. */
+	/* The new file could not be opened, so the line is only in the old file. */
 	if (audit->security_away)
 		return error_set(
 			err, ERR_UNAVAILABLE,
@@ -192,16 +193,17 @@ enum security_step { SECURITY_LOOK, SECURITY_APPEND, SECURITY_SYNC };
 
 struct security_question {
 	enum security_step step;
-	enum store_sync sync; /* only for SECURITY_APPEND, whose text follows the question */
+	enum store_sync sync; /* whether to sync a line; only for SECURITY_APPEND, whose text
+			       * follows this struct */
 };
 
 struct security_answer {
 	enum audit_tampering found;
-	int status;	    /* result of the step */
-	struct error error; /* set if the status is -1 */
+	int status;	    /* 0 or -1, the result of the step */
+	struct error error; /* the error of the step; only set if the status is -1 */
 };
 
-/* Does one step. `text` is only for SECURITY_APPEND. */
+/* Does one step of writing the security log. `text` is only used for SECURITY_APPEND. */
 static int do_step(struct audit *audit, const struct security_question *question, char *text,
 		   struct error *err)
 {
@@ -219,8 +221,8 @@ static int do_step(struct audit *audit, const struct security_question *question
 		"the broker refuses a request about the security log, because the request is of an unknown kind: this is a bug, or the live supervisor was taken over");
 }
 
-/* Returns whether only commands and the broker itself may write the event. These events end a
- * session, or say that its log is missing with good reason. */
+/* Returns true if only commands and the broker itself may write the event. Such an event ends a
+ * session, or reports that the session's log is missing for a good reason. */
 static bool is_for_commands(const char *event)
 {
 	static const char *const events[] = {AUDIT_EVENT_CLOSED, AUDIT_EVENT_DESTROYED,
@@ -232,10 +234,10 @@ static bool is_for_commands(const char *event)
 	return false;
 }
 
-/* Returns whether every reader takes the text for exactly one line. A reader gets a line that is
- * too long in parts. Behind a line that was cut short, a reader looks for LINE_BEGINS. So an object
- * within the text that begins with LINE_BEGINS could pass for a line of any session. (A string
- * within the text could not, because its quotation marks have backslashes before them.) */
+/* Returns true if every reader reads the text as exactly one line. A reader gets a line that is too
+ * long in parts. After a line that was cut short, a reader searches for LINE_BEGINS. So an object
+ * in the text that begins with LINE_BEGINS could look like a line of any session. A string in the
+ * text could not, because its quotation marks have backslashes before them. */
 static bool is_one_line(const char *text)
 {
 	size_t len = strlen(text);
@@ -245,8 +247,8 @@ static bool is_one_line(const char *text)
 	       !strstr(text + 1, LINE_BEGINS);
 }
 
-/* Parses the line to append, and writes it anew. So the result is one line, and has the values that
- * were checked here. The caller frees the result. */
+/* Parses the line to append, and returns a new text of it. So the result is one line with the
+ * values that were checked here. The caller frees the text. */
 static char *checked_line(const struct audit *audit, const char *text, size_t len,
 			  struct error *err)
 {
@@ -359,8 +361,8 @@ int security_log_write(struct audit *audit, const struct audit_event *event, uin
 		       enum store_sync sync, struct error *err)
 {
 	size_t len = 0;
-	/* The line of the security log is made from the line of the audit log, so that both say the
-	 * same. */
+	/* The line of the security log is made from the line of the audit log, so that both lines
+	 * have the same values. */
 	autofree char *line = audit_line_text(audit, event, audit->head, seq, &len, err);
 	json_auto_t *object = line ? json_load_strict(line, len, err) : NULL;
 	json_t *head = object ? json_incref(json_object_get(object, "prev")) : NULL;
@@ -431,8 +433,8 @@ static int grow_security_log(struct audit_heads *heads, size_t count, struct err
 	return 0;
 }
 
-/* Parses a line and sets *session. Behind a line that a full disk cut short, the next line begins
- * without a newline. Returns NULL if the text is not a line of the security log. */
+/* Parses a line and sets *session. If a full disk cut a line short, the next line begins without a
+ * newline before it. Returns NULL if the text is not a line of the security log. */
 static json_t *security_object(const char *line, size_t len, const char **session)
 {
 	const char *found = line, *next = line;
@@ -463,13 +465,15 @@ static int take_security_line(void *data, const char *line, size_t len, struct e
 	int64_t seq = 0;
 	size_t i;
 
-	/* A line without the session's name is skipped, since it can confirm nothing. */
+	/* A line without the session's name is skipped, because it cannot confirm a line of this
+	 * session. */
 	if (!memmem(line, len, search->session, strlen(search->session)))
 		return 0;
 	object = security_object(line, len, &session);
 	if (!object || strcmp(session, search->session) != 0)
 		return 0;
-	/* The security log has these events because they could not be written to the audit log. */
+	/* These events are only in the security log, because they could not be written to the audit
+	 * log. */
 	event = json_text(object, "event", "");
 	lost = json_integer_value(json_object_get(json_object_get(object, "data"), "lost"));
 	if (strcmp(event, SECURITY_ARCHIVE_REMOVED) == 0)
@@ -500,27 +504,28 @@ static int take_security_session(void *data, const char *line, size_t len, struc
 	const char *event = object ? json_text(object, "event", "") : "";
 	const char *kind = json_text(json_object_get(object, "data"), "kind", "");
 	const char *action = json_text(json_object_get(object, "data"), "action", "");
-	/* The action "removed" is that of a sweep that has removed the rest of a session. */
+	/* A sweep writes the action "removed" after removing what was left of a session. */
 	bool over = strcmp(event, AUDIT_EVENT_CLOSED) == 0 ||
 		    strcmp(event, SECURITY_ARCHIVE_REMOVED) == 0 ||
 		    strcmp(action, SECURITY_ACTION_REMOVED) == 0 ||
 		    strcmp(kind, SECURITY_KIND_GONE) == 0 || strcmp(kind, SECURITY_KIND_LOST) == 0;
 
-	/* A line without a seq is about a session without an audit log. */
+	/* A line without "seq" is about a session that has no audit log. */
 	if (!object || (!over && !json_object_get(object, "seq")) ||
 	    json_is_true(json_object_get(data, session)))
 		return 0;
 	return json_put(data, session, json_boolean(over), err);
 }
 
-/* Returns whether the name is that of a security log. logrotate appends ".1", ".2"... to the name
- * of an older file. */
+/* Returns true if the name is the name of a security log. logrotate appends ".1", ".2" and so on to
+ * the names of older files. */
 static bool is_security_log(const char *name)
 {
 	static const char pattern[] = SECURITY_PATTERN;
 	const char *rest = name + sizeof(pattern) - 1;
 
-	/* A name that is too short is refused, because its NUL differs from the pattern. */
+	/* A name that is too short is refused in this loop, because its NUL differs from the
+	 * pattern. */
 	for (size_t i = 0; i < sizeof(pattern) - 1; i++)
 		if (pattern[i] == '0' ? name[i] < '0' || name[i] > '9' : name[i] != pattern[i])
 			return false;
@@ -543,8 +548,8 @@ static int note_passed_over(json_t *passed_over, const char *logs, const char *n
 	return error_errno(err, ENOMEM, "%s", path);
 }
 
-/* Returns a text about what the file is instead of a log. Returns NULL if it is a regular file or
- * does not exist. The file is not opened, since it may be a device. */
+/* Returns a text about the type of the file if it cannot be a log. Returns NULL if it is a regular
+ * file, or if it does not exist. The file is not opened, because it may be a device. */
 static const char *what_is_no_log(int dir, const char *name)
 {
 	struct stat st;
@@ -557,8 +562,8 @@ static const char *what_is_no_log(int dir, const char *name)
 				      : "it is not a regular file";
 }
 
-/* Reads the log of a day. A file that is no readable log is added to `passed_over` and is no error,
- * so that the other logs are still read. */
+/* Reads the log of a day. A file that is not a readable log is added to `passed_over` and is not an
+ * error, so that the other logs are still read. */
 static int read_day(int dir, const char *logs, const char *name, audit_line_fn *fn, void *data,
 		    json_t *passed_over, struct error *err)
 {
@@ -571,8 +576,8 @@ static int read_day(int dir, const char *logs, const char *name, audit_line_fn *
 		return note_passed_over(passed_over, logs, name, "you may not read it", err);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", logs, name);
-	/* No limit is set: no supervisor has the file open, and its size depends on the sessions of
-	 * the day. */
+	/* The size has no limit: no supervisor has the file open, and the size depends on the
+	 * sessions of the day. */
 	if (audit_each_whole_line(fd, INT64_MAX, fn, data, err) < 0)
 		return error_prefix(err, "%s/%s", logs, name);
 	return 0;
@@ -593,7 +598,7 @@ bool security_log_has_day(const char *state_path, const char *day)
 	return false;
 }
 
-/* Calls `fn` for each line of the security logs. Adds the files that are no readable logs to
+/* Calls `fn` for each line of the security logs. Adds files that are not readable logs to
  * `passed_over`, which may be NULL. */
 static int each_security_line(const char *state_path, audit_line_fn *fn, void *data,
 			      json_t *passed_over, struct error *err)

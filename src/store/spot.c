@@ -50,7 +50,8 @@ int spot_find(const char *path, const struct mountinfo *mounts, struct spot *out
 	int fd = file_open_place(AT_FDCWD, path, 0);
 
 	*out = (struct spot)SPOT_NONE;
-	/* Without this check a rule would not hold while this process has no descriptor left. */
+	/* This is an error, because otherwise the rule would not be applied whenever this process
+	 * has no free descriptor. */
 	if (fd < 0 && fd_is_lacking(errno))
 		return error_errno(err, errno, "%s", path);
 	if (fd < 0)
@@ -78,7 +79,7 @@ bool spot_holds(const struct spot *outer, const struct spot *inner)
 
 	if (same_file_system && path_is_below(inner->inner, outer->inner))
 		return true;
-	/* The loop goes upwards from the inner directory to "/", across all mounts. */
+	/* The loop goes up from the inner directory to "/", across all mounts. */
 	for (char *end = path ? path + strlen(path) : NULL; end; end = strrchr(path, '/')) {
 		*end = '\0';
 		if (stat(*path ? path : "/", &st) == 0 && is_spot_of(outer, &st))
@@ -104,7 +105,7 @@ bool spot_is_reached(const struct spot *spot, const struct spot *rule, enum reac
 	return true;
 }
 
-/* Returns whether a mount below the directory shows a directory to which the rule applies. */
+/* Returns true if the mount shows a directory to which the rule applies. */
 static bool is_spot_mounted(const struct mount_row *row, const struct spot *rule, enum reach reach)
 {
 	if (row->device != rule->device)

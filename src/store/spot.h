@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The identity of a directory, whatever names it has, and the test whether one directory holds
+/* Identifies a directory, whatever names it has, and tests whether one directory contains
  * another. */
 #ifndef STORE_SPOT_H
 #define STORE_SPOT_H
@@ -13,54 +13,56 @@
 struct spot {
 	int fd;
 	struct stat st;
-	char *path;	      /* the path without links */
-	unsigned long device; /* the number of the directory's file system */
-	char *inner;	      /* the path of the directory within that file system */
+	char *path;	      /* path of the directory, without links */
+	unsigned long device; /* number of the file system that has the directory */
+	char *inner;	      /* path of the directory within its file system */
 };
 #define SPOT_NONE        \
 	{                \
 		.fd = -1 \
 	}
 
-/* The directories to which a rule applies. The rule names one directory. */
+/* The directories to which a rule applies. Each rule names one directory. */
 enum reach {
-	REACH_ITSELF, /* only the named directory */
+	REACH_ITSELF, /* only the directory that the rule names */
 	REACH_BELOW,  /* the named directory, and everything below it */
-	REACH_ABOVE,  /* the directories that hold the named directory, but not the named
+	REACH_ABOVE,  /* the directories that contain the named directory, but not the named
 		       * directory itself */
-	REACH_ROUND,  /* the named directory, everything below it, and the directories that hold
+	REACH_ROUND,  /* the named directory, everything below it, and the directories that contain
 		       * it */
 };
 
-/* Makes the spot of the directory that `fd` has open. Takes over `fd`, also with an error. Returns
- * 0, or -1 with an error. The caller closes *out in both cases. */
+/* Makes the spot of the directory that is open as `fd`. Takes over `fd`, even on failure. Returns
+ * 0, or -1 with err set. The caller closes *out in both cases. */
 int spot_make(int fd, const struct mountinfo *mounts, struct spot *out, struct error *err);
-/* Opens the path and makes its spot. Returns 1 if the spot was made, 0 if there is no such
- * path or no right to open it, or -1 with an error, also if this process has no descriptor left. The caller closes *out in all cases. */
+/* Opens the path and makes its spot. Returns 1 if the spot was made. Returns 0 if the path does not
+ * exist, or if this process may not open it. Returns -1 with err set on other failures, and if this
+ * process has no free descriptor. The caller closes *out in all cases. */
 int spot_find(const char *path, const struct mountinfo *mounts, struct spot *out,
 	      struct error *err);
 void spot_close(struct spot *spot);
 #define auto_spot __attribute__((cleanup(spot_close)))
 
-/* Returns whether both spots are the same directory. */
+/* Returns true if both spots are the same directory. */
 bool spot_is(const struct spot *a, const struct spot *b);
-/* Returns whether outer holds inner, or is the same directory. The test follows the path of inner
- * upwards, and also compares the paths in the file system, because a bind mount gives a directory
+/* Returns true if outer contains inner, or is the same directory. The test goes up the path of
+ * inner. It also compares the paths within the file system, because a bind mount gives a directory
  * another path. */
 bool spot_holds(const struct spot *outer, const struct spot *inner);
-/* Returns whether a rule about the directory `rule` applies to the directory `spot`. */
+/* Returns true if a rule about the directory `rule` applies to the directory `spot`. `reach` is the
+ * rule's reach. */
 bool spot_is_reached(const struct spot *spot, const struct spot *rule, enum reach reach);
-/* Returns the next mount below the directory; NULL if there are no more. *at must be 0 at the first
- * call, and the function keeps its position in *at. */
+/* Returns the next mount below the directory, or NULL if there are no more. *at must be 0 at the
+ * first call; the function stores its position in it. The mount belongs to `mounts`. */
 const struct mount_row *spot_next_below(const struct spot *spot, const struct mountinfo *mounts,
 					size_t *at);
 /* Returns a mount below the directory `spot` that shows a directory to which a rule about the
- * directory `rule` applies; NULL if there is none. */
+ * directory `rule` applies, or NULL if there is none. The mount belongs to `mounts`. */
 const struct mount_row *spot_mounted_below(const struct spot *spot, const struct mountinfo *mounts,
 					   const struct spot *rule, enum reach reach);
 
-/* Returns the present path of the file that `fd` has open, without links. The caller frees the
- * path. Returns NULL with an error. */
+/* Returns the current path, without links, of the file that is open as `fd`. The caller frees the
+ * path. Returns NULL with err set on failure. */
 char *spot_path_of(int fd, struct error *err);
 
 #endif

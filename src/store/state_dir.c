@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state directory and its contents. */
+/* Implements the state directory and lists its contents. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,8 @@ int state_dir_open(const char *path, bool create, struct state_dir *out, struct 
 {
 	if (state_dir_open_part(path, create, NULL, out, err) < 0)
 		return -1;
-	/* Only a directory of microagent is noted: it may be made here, or has a marker or locks. */
+	/* Only a directory of microagent is noted. It is one if `create` is set, or if it has a
+	 * marker or locks. */
 	if (create || own_dir_is_marked(out->fd, OWN_STATE) || state_dir_has_locks(out))
 		own_dir_note(out->fd, OWN_STATE);
 	return 0;
@@ -63,7 +64,8 @@ int state_dir_check_place(const char *path, struct error *err)
 
 	if (!place)
 		return -1;
-	/* The loop finds the nearest existing directory, in which the next one would be made. */
+	/* The loop finds the nearest existing directory, in which a missing directory would be
+	 * made. */
 	errno = 0;
 	while (faccessat(AT_FDCWD, place, F_OK, AT_EACCESS) < 0 && errno == ENOENT && place[1] &&
 	       (slash = strrchr(place, '/')))
@@ -132,8 +134,8 @@ bool state_dir_has_digests(const struct state_dir *dir, const char *id)
 	return fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Returns whether the name is that of a workspace. A directory from which its live supervisor has
- * removed the rights is a workspace too. */
+/* Returns true if the name is the name of a workspace. A directory also counts as a workspace if
+ * its live supervisor has removed the rights from it. */
 static bool is_workspace(const struct state_dir *dir, const char *name)
 {
 	static const char *const records[] = {"workspace.json", "event.json"};
@@ -147,8 +149,8 @@ static bool is_workspace(const struct state_dir *dir, const char *name)
 	return false;
 }
 
-/* Inserts a name into the sorted list. Names come in no order and at most once. A name that is not
- * UTF-8 is left out: no request can have made it. */
+/* Inserts a name into the sorted list. The names come in no order, and each name at most once. A
+ * name that is not UTF-8 is left out, because no request can have made it. */
 static void insert_name(json_t *list, const char *name)
 {
 	size_t low = 0, high = json_array_size(list);
@@ -167,7 +169,8 @@ static void insert_name(json_t *list, const char *name)
 json_t *state_dir_list(const struct state_dir *dir, struct error *err)
 {
 	json_auto_t *names = json_array();
-	/* The directory is opened anew, so that its position is not shared with other readers. */
+	/* The directory is opened a second time, so that other readers do not share the position in
+	 * it. */
 	int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *entry;

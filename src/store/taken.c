@@ -18,8 +18,8 @@
 
 struct taker {
 	struct stat file;
-	const char *name; /* name of the file */
-	char *out;	  /* the workspace that has the file: <stateDir>/<id> */
+	const char *name; /* name of the disk file */
+	char *out;	  /* path of the workspace that has the file, <stateDir>/<id> */
 	size_t size;
 };
 
@@ -53,7 +53,8 @@ static int is_taker(pid_t pid, void *data)
 	       process_each_file(pid, taker->name, is_taken_file, taker);
 }
 
-/* Finds the workspace whose live supervisor has the file, as far as this process can see it. */
+/* Finds the workspace whose live supervisor has the file. Sees only the processes whose open files
+ * this process may see. */
 static bool find_taker(int fd, char *out, size_t size)
 {
 	struct taker taker = {.out = out, .size = size};
@@ -73,7 +74,7 @@ int file_take(int fd, const char *path, bool read_only, struct error *err)
 	char user[PATH_MAX] = "";
 	bool known;
 
-	/* If the file system has no locks, the VMM's own locks must be enough. */
+	/* On a file system without locks, only the VMM's own locks protect the file. */
 	if (flock(fd, operation | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return 0;
 	known = find_taker(fd, user, sizeof(user));

@@ -102,7 +102,7 @@ bool term_is_over(const struct term *term)
 bool term_is_over_for(const struct workspace *ws, struct term *term)
 {
 	json_auto_t *event = NULL, *record = NULL;
-	int64_t made, last; /* times in ns; -1: not known */
+	int64_t made, last; /* times in nanoseconds since 1970; -1: unknown */
 	enum state state;
 
 	if (!term_is_given(term) || workspace_state(ws, &state, &event, NULL) < 0 ||

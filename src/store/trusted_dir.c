@@ -21,7 +21,8 @@ int trusted_dir_check_mode(const struct stat *st, const char *path, struct error
 	return 0;
 }
 
-/* Refuses a file because of its owner. `what` is for example " is a link that", or "". */
+/* Refuses a file because of its owner. `what` is a text for the message behind the path, for
+ * example " is a link that", or "". */
 static int refuse_owner(const struct stat *st, const char *path, const char *what,
 			struct error *err)
 {
@@ -41,8 +42,8 @@ int trusted_dir_check_own(int fd, const char *path, struct error *err)
 				      : refuse_owner(&st, path, "", err);
 }
 
-/* Checks a directory on the way. In a sticky directory only the owner of an entry, the owner of the
- * directory and root can rename the entry. */
+/* Checks a directory on the path. In a sticky directory, an entry can only be renamed by the
+ * entry's owner, the directory's owner and root. */
 static int check_above(int fd, struct error *err)
 {
 	autofree char *path = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Directories that no other user can replace by another directory. A user who can rename a
- * directory, or change a link on the way to it, can make this program boot another disk, or write
- * to another place.
+ * Opens directories that no other user can replace by another directory. A user who can rename a
+ * directory, or change a link on the path to it, can make this program boot another disk, or write
+ * to another directory.
  */
 #ifndef STORE_TRUSTED_DIR_H
 #define STORE_TRUSTED_DIR_H
@@ -13,12 +13,14 @@
 #include "base/error.h"
 
 /*
- * Opens the directory at `path`, name by name from the directory `from` (-1: "/"). Returns a
- * descriptor for reading. ERR_DENIED: a directory on the way, or `from`, belongs to neither the
- * user nor root; other users can write in such a directory, and it is not sticky; or a link belongs
- * to neither the user nor root. After success only the user and root can change where path leads,
- * so the caller may use path again. With `create` missing directories are made (0700). The last
- * directory of the path is not checked: the caller checks it.
+ * Opens the directory at `path`, name by name, beginning in the directory `from` (-1: "/"). Returns
+ * a descriptor for reading. ERR_DENIED: `from` or a directory on the path belongs to neither the
+ * user nor root; or other users can write in such a directory, and it is not sticky; or a link
+ * belongs to neither the user nor root.
+ *
+ * After success, only the user and root can change where path leads, so the caller may use path
+ * later too. With `create`, missing directories are made (0700). The last directory of the path is
+ * not checked, so the caller must check it.
  */
 int trusted_dir_open(int from, const char *path, bool create, struct error *err);
 

@@ -13,7 +13,7 @@
 #include "base/platform/file.h"
 #include "store/internal.h"
 
-#define LINKS_MAX 40 /* the limit of Linux: path_resolution(7) */
+#define LINKS_MAX 40 /* the largest number of links in a path, as on Linux: path_resolution(7) */
 
 int walk_begin(struct walk *walk, int from, const char *path, struct error *err)
 {
@@ -92,8 +92,8 @@ bool walk_trusts_link(int dir, const struct stat *link)
 
 	if (is_ours_or_roots(link))
 		return true;
-	/* In a directory where other users can write, even in a sticky one, any user may have made
-	 * a link whose owner has no name. */
+	/* If other users can write in a directory, even in a sticky one, any user may have made a
+	 * link whose owner the user namespace does not contain. */
 	return fstat(dir, &st) == 0 && st.st_uid == link->st_uid &&
 	       !(st.st_mode & (S_IWGRP | S_IWOTH)) && dir_is_nameless_roots(dir, &st);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A workspace's directory and the JSON documents in it. A document that cannot be read gives an
- * error that names the file. Such a document never counts as absent and is never overwritten,
- * because it may be the only trace of what happened.
+ * Opens and removes a workspace's directory, and reads and writes the JSON documents in it. An
+ * error about a document that cannot be read names the file. Such a document never counts as
+ * missing and is never overwritten, because it may be the only trace of what happened.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include "store/mountinfo.h"
 #include "store/trusted_dir.h"
 
-/* Any of these files shows that the directory is a workspace, which may be unfinished. */
+/* Files whose presence shows that a directory is a workspace, which may be unfinished. */
 static const char *const marks[] = {
 	"workspace.json", "event.json",	 "events.json",	 "runtime.json", "result.json",
 	"lease",	  "rootfs.ext4", "rootfs.qcow2", "session.json", WORKSPACE_MAKING};
@@ -55,9 +55,9 @@ static bool is_empty_workspace(int fd)
 }
 
 /*
- * Refuses a directory that is no workspace. If --state-dir has other directories of the user, a
- * workspace may have the same name as one of them. microagent may not write into such a directory
- * or, above all, remove it.
+ * Refuses a directory that is not a workspace. If --state-dir also contains other directories of
+ * the user, a workspace may have the name of one of them. microagent must not write to such a
+ * directory, and must not remove it.
  */
 static int refuse_foreign(int fd, const char *path, struct error *err)
 {
@@ -80,8 +80,9 @@ static int open_directory(const struct state_dir *dir, const char *id, const cha
 	fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, errno, "%s", path);
-	/* Restores the owner's rights. A live supervisor that was taken over may remove the rights
-	 * from its own directory, so that commands of an ordinary user could not end it. */
+	/* Restores the owner's rights. A live supervisor that was taken over may remove the
+	 * rights from its own directory. Without them, the commands of an ordinary user could not
+	 * end it. */
 	if (fstat(fd, &st) == 0 && (st.st_mode & S_IRWXU) != S_IRWXU && st.st_uid == geteuid() &&
 	    state_dir_has_digests(dir, id))
 		(void)fchmod(fd, S_IRWXU);
@@ -127,9 +128,9 @@ bool workspace_is_recorded(const struct workspace *ws)
 	return ws->fd >= 0 && is_marked(ws->fd);
 }
 
-/* ROOTFS_RECORD shows that the workspace was started. Earlier versions wrote this file only at the
- * second start. After the first start, runtime.json of these versions says whether the guest got
- * the disk. */
+/* ROOTFS_RECORD shows that the workspace was started. Earlier versions of microagent wrote this
+ * file only at the second start. For the first start with such a version, runtime.json tells
+ * whether the guest got the disk. */
 bool workspace_was_started(const struct workspace *ws)
 {
 	json_auto_t *runtime = NULL;
@@ -157,7 +158,8 @@ static int file_error(const struct workspace *ws, const char *file, struct error
 	return error_prefix(err, "%s/%s/%s", ws->dir->path, ws->id, file);
 }
 
-/* The store writes a list into events.json and an object into everything else. */
+/* Returns true if the value has the JSON type that the store writes: an array in events.json, an
+ * object in every other file. */
 static bool has_right_type(const char *file, const json_t *value)
 {
 	return strcmp(file, "events.json") ? json_is_object(value) : json_is_array(value);
@@ -188,7 +190,8 @@ static int read_failed(const struct workspace *ws, const char *file, const struc
 			  file);
 		return strcmp(file, "workspace.json") == 0 ? workspace_give_damaged(ws, err) : -1;
 	}
-	if (why->errnum == 0) /* not a file of microagent: a link, a directory, or much too long */
+	if (why->errnum == 0) /* not a file that microagent wrote: a link, a directory, or a file
+			       * that is much too long */
 		return workspace_damaged(ws, file, why, err);
 	error_copy(err, why);
 	return file_error(ws, file, err);
@@ -196,8 +199,8 @@ static int read_failed(const struct workspace *ws, const char *file, const struc
 
 json_t *workspace_read(const struct workspace *ws, const char *file, struct error *err)
 {
-	/* runtime.json has its own limit: every command reads it, and the live supervisor, which
-	 * writes it while its machine lives, may have been taken over. */
+	/* runtime.json has a smaller limit, because every command reads it. The live supervisor
+	 * writes it while its machine lives, and may have been taken over. */
 	const enum limit most =
 		strcmp(file, "runtime.json") == 0 ? LIMIT_RUNTIME_BYTES : LIMIT_STATE_FILE_BYTES;
 	autobuf struct buf text = BUF_INIT(limit_get(most));
@@ -232,7 +235,7 @@ int workspace_write(const struct workspace *ws, const char *file, const json_t *
 	if (!text)
 		return file_error(ws, file, err);
 	len = strlen(text);
-	text[len] = '\n'; /* replaces the NUL, which is not written */
+	text[len] = '\n'; /* the newline replaces the NUL, which is not written */
 	if (path_replace_file_at(ws->fd, file, text, len + 1, 0600,
 				 sync == STORE_SYNC ? PATH_SYNC : PATH_NO_SYNC, err) < 0)
 		return file_error(ws, file, err);
@@ -263,8 +266,8 @@ int workspace_refuse_mounts(const struct workspace *ws, struct error *err)
 	char path[4096];
 	int status = 0;
 
-	/* If the mounts cannot be listed, nothing is refused here, and the removal stops at the
-	 * mounts. */
+	/* If the mounts cannot be listed, this function refuses nothing, and the removal stops at
+	 * the mounts. */
 	if (ws->fd < 0 || file_path(ws->fd, path, sizeof(path)) < 0 ||
 	    mountinfo_read(&mounts, NULL) < 0)
 		return 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Refuses shares of the directories that belong to microagent. By the files of a state directory or
- * a cache, a guest could act as its own supervisor, or as the supervisor of the next guest. So
- * state directories and caches are refused in any mode. The directories of the programs that
- * microagent itself runs are refused only if the guest may write to the share.
+ * Refuses to share the directories that belong to microagent. With write access to the files of a
+ * state directory or a cache, a guest could act as its own supervisor. With read access, it could
+ * act as the supervisor of the next guest. So these directories are refused in any mode. The
+ * directories of the programs that microagent itself runs are refused only if the guest may write
+ * to the share.
  */
 #include <errno.h>
 #include <limits.h>
@@ -30,7 +31,8 @@ static int refuse_within(const struct judge *judge, const char *what, const char
 			 judge->wish->path, what, dir);
 }
 
-/* Applies the rule to an existing directory. `what` is for example "state directory". */
+/* Applies the rule to an existing directory. `what` describes the directory, for example "state
+ * directory". */
 static int apply_own(const struct judge *judge, const char *dir, const char *what,
 		     struct error *err)
 {
@@ -54,8 +56,8 @@ static int apply_own(const struct judge *judge, const char *dir, const char *wha
 		judge->wish->path, what, dir, row->point);
 }
 
-/* Applies the rule to a directory that does not exist yet. A guest that has the place of the
- * directory would have everything that will be in it. */
+/* Applies the rule to a directory that does not exist yet. A guest that can make the directory
+ * would have everything that will be in it. */
 static int apply_to_be(const struct judge *judge, const char *dir, const char *what,
 		       struct error *err)
 {
@@ -71,8 +73,8 @@ static int apply_to_be(const struct judge *judge, const char *dir, const char *w
 			 judge->wish->path, what, dir);
 }
 
-/* Applies the rule to a known directory. The way to the directory is judged too, since the guest
- * could replace a directory on the way. */
+/* Applies the rule to a known directory. Also judges the directories on the path to it, because the
+ * guest could replace one of them. */
 static int apply_known(void *data, const char *dir, const char *what, struct error *err)
 {
 	const struct judge *const *judge = data;
@@ -116,8 +118,8 @@ static bool is_directory_or_hidden(const char *path)
 	return stat(path, &st) == 0 ? S_ISDIR(st.st_mode) : errno == ENOENT;
 }
 
-/* Returns a mount below spot that shows a single file of the directory itself; NULL if there is
- * none. */
+/* Returns a mount below spot that shows a single file of the directory itself, or NULL if there is
+ * none. The mount belongs to `mounts`. */
 static const struct mount_row *file_mounted_below(const struct spot *spot,
 						  const struct mountinfo *mounts,
 						  const struct spot *directory)
@@ -133,7 +135,7 @@ static const struct mount_row *file_mounted_below(const struct spot *spot,
 	return NULL;
 }
 
-/* Returns whether anything is mounted below the directory. Most directories have no mounts, and
+/* Returns true if anything is mounted below the directory. Most directories have no mounts, so they
  * need no search for mounted files. */
 static bool has_mounts(const struct judge *judge)
 {
@@ -159,8 +161,8 @@ static int apply_file_mounts(const struct judge *judge, const char *dir, struct 
 		judge->wish->path, dir, row->point);
 }
 
-/* Judges the way of a program, or of a directory with programs. `why` is for example "which
- * microagent itself runs". */
+/* Judges the path of a program, or of a directory with programs. `why` is the end of an error, for
+ * example "which microagent itself runs". */
 static int apply_way(const struct judge *judge, const char *path, const char *why,
 		     struct error *err)
 {
@@ -190,8 +192,8 @@ static int apply_program_dir(const struct judge *judge, const char *dir, const c
 	return has_mounts(judge) ? apply_file_mounts(judge, dir, err) : 0;
 }
 
-/* Judges the way of a program, the directory that has its name, and the directory that has its
- * file. */
+/* Judges the path of a program, the directory that contains the program's name, and the directory
+ * that contains its file. */
 static int apply_program(const struct judge *judge, const char *program, struct error *err)
 {
 	bool look_for_files = has_mounts(judge);
@@ -215,8 +217,8 @@ static int apply_program(const struct judge *judge, const char *program, struct 
 	return 0;
 }
 
-/* Judges each program in the directory that is a link and that microagent runs by its name: the
- * link may lead to a place that the guest may write to. */
+/* Judges each program in the directory that is a link and that microagent runs by its name. Such a
+ * link may lead to a file that the guest may write. */
 static int apply_named_in(const struct judge *judge, const char *dir, struct error *err)
 {
 	struct stat st;
@@ -233,17 +235,18 @@ static int apply_named_in(const struct judge *judge, const char *dir, struct err
 	return 0;
 }
 
-/* An environment variable with a list of directories. */
+/* An environment variable whose value is a list of directories. */
 struct search_list {
 	const char *variable;
-	const char *entry, *empty; /* the texts of an error about an entry, or an empty entry */
+	const char *entry, *empty; /* ends of an error about an entry of the list, and about an
+				    * empty entry */
 	const char *separators;
-	bool programs; /* the programs in its directories are judged too */
+	bool programs; /* the programs in the directories of the list are judged too */
 };
 
-/* Judges the directories of a list. A guest that can write to such a directory, or make it,
- * provides the next program or library that is looked for. An entry that is not absolute is below
- * the working directory, and an empty entry is the working directory itself. */
+/* Judges the directories in a list. A guest that can write to such a directory, or make it, could
+ * provide the next program or library that is searched. A relative entry is below the working
+ * directory, and an empty entry is the working directory itself. */
 static int apply_search_list(const struct judge *judge, const struct search_list *search,
 			     struct error *err)
 {
@@ -273,7 +276,7 @@ static int apply_search_lists(const struct judge *judge, struct error *err)
 		 "where programs are looked for (an empty entry of PATH)", ":", true},
 		{PROGRAM_PATH_GIVEN, "where programs are looked for (PATH)",
 		 "where programs are looked for (an empty entry of PATH)", ":", false},
-		/* The separators are those of ld.so(8). */
+		/* The separators are ':' and ';', as in ld.so(8). */
 		{"LD_LIBRARY_PATH", "where libraries are looked for (LD_LIBRARY_PATH)",
 		 "where libraries are looked for (an empty entry of LD_LIBRARY_PATH)", ":;", false},
 	};
@@ -284,8 +287,9 @@ static int apply_search_lists(const struct judge *judge, struct error *err)
 	return 0;
 }
 
-/* Judges the programs and libraries that the user's variables name instead of the usual ones. Such
- * a program runs as soon as it exists. */
+/* Judges the programs and libraries that the user's environment variables name instead of the
+ * usual ones. Such a program is run as soon as it exists, so it is judged even if it does not
+ * exist yet. */
 static int apply_named_programs(const struct judge *judge, struct error *err)
 {
 	static const char *const variables[] = {
@@ -309,8 +313,8 @@ static int apply_named_programs(const struct judge *judge, struct error *err)
 	return 0;
 }
 
-/* Judges variables with lists of libraries that are loaded into each program (ld.so(8)). A library
- * that is named without a '/' is looked for like any other. */
+/* Judges environment variables with lists of libraries that are loaded into each program
+ * (ld.so(8)). A library without a '/' in its name is searched like any other library. */
 static int apply_preloaded(const struct judge *judge, struct error *err)
 {
 	static const struct {

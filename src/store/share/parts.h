@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that carry out the rules of rules.h. Each function is for a part of the rules. A
- * function that refuses a directory returns -1 with ERR_INVALID. */
+/* The functions that implement the rules in rules.h. Each function implements a part of the rules.
+ * A function that refuses a directory returns -1 with ERR_INVALID. */
 #ifndef STORE_SHARE_PARTS_H
 #define STORE_SHARE_PARTS_H
 
@@ -15,8 +15,8 @@
 struct share_looked_dir {
 	dev_t device;
 	ino_t inode;
-	bool in_share; /* the directory is the shared directory, or lies in it */
-	/* The mount below the shared directory that shows this directory; or NULL. */
+	bool in_share; /* the directory is the shared directory, or is inside it */
+	/* The mount below the shared directory that shows this directory; NULL: no mount does. */
 	const struct mount_row *row;
 };
 struct share_looked {
@@ -35,10 +35,10 @@ struct judge {
 
 /* places.c: refuses the system's own directories, and the kernel's own file systems. */
 int share_rules_system(const struct judge *judge, struct error *err);
-/* Refuses a directory that holds the home of a user of this host, or $HOME. */
+/* Refuses a directory that contains the home of a user of this host, or $HOME. */
 int share_rules_homes(const struct judge *judge, struct error *err);
-/* Refuses the stores of the user's keys, and the user's home, unless `anyway` of the wish is
- * set. */
+/* Refuses directories with the user's keys, and the user's home. If `anyway` is set in the wish,
+ * does not refuse them. */
 int share_rules_keys(const struct judge *judge, struct error *err);
 /* own.c: refuses the state directories and caches of microagent. If the guest may write to the
  * share, also refuses the directories of the programs that microagent itself runs. */
@@ -49,33 +49,35 @@ int share_rules_own(const struct judge *judge, struct error *err);
 #define SHARE_READ_ONLY "share it read-only (mode \"ro\"), or another directory"
 #define SHARE_NEXT_STEP "share the one directory that the task needs"
 
-/* A rule about the directory `path`, if that directory exists. `what` describes the directory in
- * words. */
+/* A rule about the directory `path`, which applies only if the directory exists. `what` describes
+ * the directory in an error. */
 struct share_rule {
 	const char *path, *what;
 	enum reach reach;
 };
 int share_rule_apply(const struct judge *judge, const struct share_rule *rule, struct error *err);
 
-/* Tells how a guest that can write to the shared directory could change the target of a path. */
+/* How a guest that can write to the shared directory could change the target of a path. */
 struct share_way {
-	/* The path ends in the shared directory. If the path does not exist yet: it would end in
-	 * that directory. */
+	/* The path ends in the shared directory. If the path does not exist yet, it would end there
+	 * if it were made. */
 	bool ends_in_share;
-	/* `name` is a link; else the path enters the shared directory and leaves it again. */
+	/* true: `name` is a link; false: the path enters the shared directory and leaves it through
+	 * `name` */
 	bool by_link;
-	char *name; /* the name that the guest could replace; NULL: there is none */
-	/* The mount below the shared directory that shows a part of the path; NULL: none does. */
+	char *name; /* name that the guest could replace; NULL: there is no such name */
+	/* The mount below the shared directory that shows a part of the path; NULL: no mount
+	 * does. */
 	const struct mount_row *row;
 };
-/* Follows the path name by name, as far as it exists. A relative path starts at the working
- * directory. The caller frees *out. */
+/* Follows the path name by name, as far as the path exists. A relative path starts at the working
+ * directory. The caller frees *out with share_way_free(). */
 int share_way_look(const struct judge *judge, const char *path, struct share_way *out,
 		   struct error *err);
 void share_way_free(struct share_way *way);
 #define auto_share_way __attribute__((cleanup(share_way_free)))
-/* Refuses the shared directory if the guest could replace a name on the way to `path`, and `path`
- * does not end in the shared directory. `what` describes the path in words. */
+/* Judges `path`. Refuses the shared directory if the guest could replace a name in `path`, unless
+ * `path` ends in the shared directory. `what` describes the path in an error. */
 int share_way_apply(const struct judge *judge, const char *path, const char *what,
 		    struct error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Directories that are never shared because of their place: the system's directories, the kernel's
- * file systems, homes and stores of keys. */
+/* Refuses directories that are never shared because of what they are: the system's directories, the
+ * kernel's file systems, homes, and directories with keys. */
 #include "store/share/parts.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "store/share/host_system.h"
 
 /*
- * Directories with keys, tokens and cookies, which give access to other systems. They lie below a
- * home, or in the place that a variable of their program names. share_system_keys has the
- * directories that only this system has.
+ * Directories with keys, tokens and cookies, which give access to other systems. Such a directory
+ * is below a home, or at the path in its program's environment variable. share_system_keys has the
+ * directories that exist only on this operating system.
  */
 static const struct {
 	const char *below, *variable;
@@ -51,7 +51,7 @@ static int refuse(const struct judge *judge, const struct share_rule *rule, cons
 	bool is_itself = spot_is(judge->spot, of);
 	bool alone = rule->reach == REACH_ITSELF || (rule->reach == REACH_ROUND && is_itself);
 
-	/* The path that the caller has given is exactly the path of the rule. */
+	/* The path from the caller is exactly the path of the rule. */
 	if (is_itself && strcmp(path, rule->what) == 0)
 		return alone ? error_set(err, ERR_INVALID, "%s is never shared: " SHARE_NEXT_STEP,
 					 path)
@@ -81,8 +81,8 @@ int share_rule_apply(const struct judge *judge, const struct share_rule *rule, s
 		return found;
 	if (spot_is_reached(judge->spot, &of, rule->reach))
 		return refuse(judge, rule, &of, err);
-	/* The rule about "/" needs no search in the mounts: a mounted root file system is found by
-	 * the rules about the directories in it. */
+	/* The rule about "/" needs no search in the mounts. If a root file system is mounted, the
+	 * rules about the directories in it find this. */
 	row = strcmp(rule->path, "/") == 0
 		      ? NULL
 		      : spot_mounted_below(judge->spot, judge->mounts, &of, rule->reach);
@@ -101,7 +101,7 @@ static bool is_of_kernel(const struct mount_row *row)
 	return false;
 }
 
-/* Refuses the kernel's file systems wherever they are mounted. */
+/* Refuses the kernel's file systems at any mount point. */
 static int apply_kernel(const struct judge *judge, struct error *err)
 {
 	const struct mount_row *row = mountinfo_of(judge->mounts, judge->spot->fd, err);
@@ -136,8 +136,8 @@ int share_rules_system(const struct judge *judge, struct error *err)
 
 /* --- people ---------------------------------------------------------------------------------- */
 
-/* Applies a rule to a named directory. `kind` is for example "the home directory". If `way` is set,
- * the way to the directory is judged too. */
+/* Applies a rule to a directory. `kind` describes the directory, for example "the home directory".
+ * If `way` is set, also judges the directories on the path to it. */
 static int apply_named(const struct judge *judge, const char *kind, const char *path,
 		       enum reach reach, bool way, struct error *err)
 {
@@ -176,7 +176,7 @@ static int apply_key_store(const struct judge *judge, const char *home, const ch
 	return path ? apply_named(judge, "the store of keys", path, REACH_ROUND, true, err) : -1;
 }
 
-/* Refuses the user's home itself, and the stores of keys in it. */
+/* Refuses the user's home itself, and the directories with keys in it. */
 static int apply_keys_of(const struct judge *judge, const char *home, struct error *err)
 {
 	if (!home || apply_named(judge, "the home directory", home, REACH_ITSELF, true, err) < 0)

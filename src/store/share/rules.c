@@ -28,8 +28,9 @@ static int check_rights(const char *path, const struct spot *spot, bool read_onl
 			err, ERR_DENIED,
 			"%s is read-only: share it read-only (mode \"ro\"), or make it writable",
 			path);
-	/* The process that serves the share runs as a guest's root. The kernel gives this process
-	 * the user's rights over files of the user and of the user's group, and no other rights. */
+	/* The process that serves the share runs as the root user of a guest. The kernel gives this
+	 * process the user's rights to files of the user and of the user's group. It gives no other
+	 * rights. */
 	if (!(spot->st.st_mode & S_IXOTH) && spot->st.st_gid != getegid())
 		return error_set(
 			err, ERR_DENIED,
@@ -49,7 +50,7 @@ static int open_share_dir(const struct share_wish *wish, struct error *err)
 
 	if (fd < 0 && errnum == ELOOP && wish->direct &&
 	    (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode))) {
-		/* If the path has a link of another user, the error says so. */
+		/* If the path has a link of another user, the error names this reason. */
 		autoclose int followed = own_links_dir(path, &why);
 
 		if (followed < 0 && why.code == ERR_DENIED && why.errnum == 0)
@@ -93,7 +94,7 @@ bool share_is_within(const char *path, const json_t *shares)
 	return false;
 }
 
-/* Opens the directory and applies the rules about its place. The caller closes *out. */
+/* Opens the directory and applies the rules about its location. The caller closes *out. */
 static int open_judged(const struct share_wish *wish, struct spot *out, struct error *err)
 {
 	auto_spot struct spot spot = SPOT_NONE;

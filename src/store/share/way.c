@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges each directory that a path passes through. The system looks up each name of a path in a
- * directory. A guest that may write to that directory can put a link, or another directory, in the
- * place of the name. So it is not enough to check where the path ends now.
+ * Judges each directory that a path passes through. The system searches each name of a path in a
+ * directory. A guest that may write to that directory can replace the name by a link or another
+ * directory. So it is not enough to check where the path ends now.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,15 +30,15 @@ void share_way_free(struct share_way *way)
 	*way = (struct share_way){0};
 }
 
-/* Finds out whether the directory that is open as `at` is a part of the shared directory, and uses
- * no earlier result. Sets out->in_share if the directory lies in the shared directory by its path
- * or by its place in the file system. Otherwise sets out->row to the mount below the shared
- * directory that shows the directory, if there is one. */
+/* Finds out whether the directory that is open as `at` is a part of the shared directory, without
+ * using an earlier result. If the directory is inside the shared directory, by its path or by its
+ * location in the file system, sets out->in_share. Otherwise sets out->row to the mount below the
+ * shared directory that shows the directory, if there is one. */
 static int look_at(const struct judge *judge, int at, struct share_looked_dir *out,
 		   struct error *err)
 {
 	auto_spot struct spot place = SPOT_NONE;
-	/* The descriptor is duplicated, because opening the directory again would need the right to
+	/* The descriptor is duplicated. Opening the directory by a name would need the right to
 	 * search it. */
 	int fd = fcntl(at, F_DUPFD_CLOEXEC, 0);
 
@@ -53,8 +53,8 @@ static int look_at(const struct judge *judge, int at, struct share_looked_dir *o
 	return 0;
 }
 
-/* Checks the directory, and uses an earlier result if there is one: most ways have the same
- * beginning. */
+/* Checks the directory. Uses an earlier result if there is one, because most paths begin with the
+ * same directories. */
 static int look(const struct judge *judge, int at, struct share_looked_dir *out, struct error *err)
 {
 	struct share_looked *looked = judge->looked;
@@ -79,8 +79,8 @@ static int look(const struct judge *judge, int at, struct share_looked_dir *out,
 	return 0;
 }
 
-/* Notes a name that the guest could replace. The first link counts. If there is no link, the first
- * name counts. */
+/* Notes a name that the guest could replace. If there are several, the first link is noted, or the
+ * first name if none is a link. */
 static int note(struct share_way *way, int at, const char *name, bool is_link,
 		const struct share_looked_dir *dir, struct error *err)
 {
@@ -107,7 +107,7 @@ int share_way_look(const struct judge *judge, const char *path, struct share_way
 	struct stat st;
 
 	*out = (struct share_way){0};
-	/* If the working directory is gone, a relative path leads nowhere. */
+	/* If the working directory was removed, a relative path does not lead anywhere. */
 	if (here < 0 && *path != '/')
 		return 0;
 	if (walk_begin(&walk, here, path, err) < 0)
@@ -134,13 +134,13 @@ int share_way_look(const struct judge *judge, const char *path, struct share_way
 			walk_stand_at(&walk, place);
 			continue;
 		}
-		/* The rest of the path does not exist, or cannot be reached. The kernel follows no
-		 * more links either. */
+		/* The remaining names do not exist, or cannot be reached. Or they have more links
+		 * than the kernel follows. */
 		if (!is_link || walk_follow(&walk, name, &ignored) < 0)
 			goto end;
 	}
-	/* The path ends with this directory. It is checked too, since names will be looked up in
-	 * it. */
+	/* The path ends with this directory. This directory is checked too, because names will be
+	 * searched in it. */
 	if (look(judge, walk.at, &dir, err) < 0)
 		return -1;
 	way.row = way.row ? way.row : dir.row;

@@ -7,12 +7,12 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* The first number of a person's account. Lower numbers are services of the system, and the number
- * of `nobody` is greater than PERSON_LAST. */
+/* The first number of an account of a person. Lower numbers are services of the system. The account
+ * `nobody` has a number above PERSON_LAST. */
 #define PERSON_FIRST 501
 #define PERSON_LAST INT32_MAX
 
-/* Directories of macOS, after hier(7). /etc, /tmp and /var are links into /private. */
+/* Directories of macOS, as in hier(7). On macOS, /etc, /tmp and /var are links into /private. */
 const struct share_place share_places[] = {
 	{"/", REACH_ITSELF},
 	{"/Users", REACH_ITSELF},

@@ -11,8 +11,8 @@
 #include "base/cleanup.h"
 #include "base/platform/linux/kernel_fs.h"
 
-/* The numbers of people's accounts. The numbers between root and PERSON_FIRST are services, whose
- * "homes" are parts of the system. */
+/* The first and last number of the accounts of people. The numbers between root and PERSON_FIRST
+ * are services, whose "homes" are parts of the system. */
 #define PERSON_FIRST 1000
 #define PERSON_LAST 59999
 
@@ -31,7 +31,7 @@ const struct share_place share_places[] = {
 	{"/run", REACH_BELOW},
 	{"/var", REACH_BELOW},
 	{"/boot", REACH_BELOW},
-	/* Directories of root with programs that every user of the host runs and trusts. /tmp has
+	/* Directories of root with programs that all users of the host run and trust. /tmp has
 	 * files of all users. */
 	{"/usr", REACH_ITSELF},
 	{"/usr/local", REACH_ITSELF},
@@ -56,8 +56,7 @@ const struct share_place share_places[] = {
 	{"/usr/local/share", REACH_BELOW},
 	{"/usr/local/etc", REACH_BELOW},
 	{"/usr/local/games", REACH_BELOW},
-	/* On a system with a merged /usr these are links into /usr, else directories of their
-	 * own. */
+	/* On a system with a merged /usr, these directories are links into /usr. */
 	{"/bin", REACH_BELOW},
 	{"/sbin", REACH_BELOW},
 	{"/lib", REACH_BELOW},
@@ -89,7 +88,7 @@ int share_each_home(share_path_fn *fn, void *data, struct error *err)
 	return 0;
 }
 
-/* Calls `fn` once for each file. The lines about the pieces of one file follow each other. */
+/* Calls `fn` once for each mapped file. All lines about one file follow each other. */
 int share_each_loaded(share_path_fn *fn, void *data, struct error *err)
 {
 	autofile FILE *maps = fopen("/proc/thread-self/maps", "re");
