@@ -13,9 +13,9 @@
 
 /* The things that a tool has in its cell. */
 struct tool_cell {
-	/* The tool may read the user's settings for registries. A tool with the network may then
-	 * read the user's logins too. A tool without the network may then read the files of other
-	 * users if root runs this program. */
+	/* If this is set, the tool may read the user's settings for registries. With the network,
+	 * the tool may also read the user's logins. Without the network, the tool may also read the
+	 * files of other users if root runs this program. */
 	bool settings;
 	/* a path of the host that the tool may read at the same path in its cell; NULL: none */
 	const char *source;

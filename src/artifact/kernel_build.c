@@ -63,7 +63,7 @@ static const struct flavour {
 	const char *config;
 	/* true: machines boot the ELF file, without its symbols. Its code is entered through its
 	 * PVH note, and need not be unpacked at each boot. false: machines boot the file that make
-	 * builds from it. */
+	 * builds. */
 	bool stripped;
 	const char *const *tools;
 } flavours[ARCHITECTURE_COUNT] = {

@@ -183,8 +183,8 @@ static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct st
 			return gc_leave(gc, name, &why, err);
 		return status == 0 ? gc_note(gc->removed, name, POWER_LOST, err) : 0;
 	}
-	/* The supervisor is asked for the state. It finds out what happened to the machine, and
-	 * records the result. */
+	/* The supervisor is asked for the state, because it then finds out what happened to the
+	 * machine, and records the result. */
 	if (!orphan || microagent_status(sessions, id, NULL, NULL) < 0 || !is_adopted(dir, id))
 		return 0;
 	orphan_tell(gc->agent, name, ORPHAN_NO_PROCESS, ORPHAN_ADOPTED, MACHINE_GONE);

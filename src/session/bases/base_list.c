@@ -147,8 +147,8 @@ static json_t *verify_base_file(const struct sealed_file *file)
 			 "refreshed", refreshed ? json_true() : NULL);
 }
 
-/* Appends one result for each file to checks. Returns 1 if every file has the digest of its sealing
- * or of its refresh, 0 if a file has not, or -1 with err set. */
+/* Appends one result for each file to checks. Returns 1 if every file has the digest that was
+ * recorded when it was sealed or refreshed, 0 if a file does not, or -1 with err set. */
 static int verify_sealed(const struct sealed_file *files, size_t count, json_t *checks,
 			 struct error *err)
 {

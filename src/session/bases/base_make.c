@@ -27,8 +27,8 @@
 #include "session/macos/macos.h"
 
 #define MAKING ".making-"
-/* ROOM_BYTES is the number of bytes that the disk of a provisioned base gets in addition to its
- * image. The disk becomes at most ROOM_MOST_BYTES large by this. */
+/* ROOM_BYTES is the number of bytes that are added to the disk of a provisioned base. A disk does
+ * not become larger than ROOM_MOST_BYTES by this addition. */
 #define ROOM_BYTES (1ull << 30)
 #define ROOM_MOST_BYTES (4ull << 30)
 

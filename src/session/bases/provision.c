@@ -7,8 +7,8 @@
  *   work/state/  a state directory with one workspace, `provision`
  *   work/stage/  the files that the guest is given
  *
- * Both are removed before the base is sealed. Only the guest changes the files on its disk, because
- * the host must not parse a file system that a guest could write.
+ * Both directories are removed before the base is sealed. Only the guest changes the files on its
+ * disk. So the host parses no file system.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -12,7 +12,7 @@
 
 #define HELPER "microagent-files"
 #define ROOT_USER "0"
-/* Paths in a file system in the guest's memory, so that these files do not get onto the guest's
+/* These paths are in a file system in the guest's memory, so the files do not get onto the guest's
  * disk. */
 #define GUEST_STAGE "/run/microagent-stage"
 #define GUEST_SCRIPT "/run/microagent-provision"

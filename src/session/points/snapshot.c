@@ -34,7 +34,7 @@ static json_t *tell_point(const char *name, const json_t *record, struct error *
 
 /* --- made ------------------------------------------------------------------------------------ */
 
-/* Checks the session's quota. The disks of a session's snapshots count in it too. */
+/* Checks the session's quota. The disks of the session's snapshots count as a part of its use. */
 static int require_quota(const struct point *point, const struct workspace *ws, struct error *err)
 {
 	json_auto_t *record = session_record_read(ws, err);

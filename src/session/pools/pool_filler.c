@@ -79,7 +79,8 @@ static int spawn_filler(const struct microagent *agent, const struct pool *pool,
 
 	if (!program || proc_spawn(&spec, &child, err) < 0)
 		return -1;
-	/* The started program continues as a daemon, so the child of this process ends at once. */
+	/* The started program continues in the background, and its first process ends at once. So
+	 * this process keeps no child. */
 	if (proc_wait(&child, UINT64_MAX, &code, err) < 0)
 		return -1;
 	return code ? error_set(

@@ -74,8 +74,8 @@ static int remove_now(struct microagent_session *session, struct error *err)
 	for (int i = 0; i < REMOVE_ATTEMPTS; i++) {
 		struct error ended = {0};
 
-		/* The result is mostly ignored, because an unrecorded session cannot be killed, but
-		 * can be deleted. */
+		/* Most errors are ignored, because an unrecorded session cannot be killed, but can
+		 * be deleted. */
 		(void)microagent_kill(session->agent, session->id, NULL, &ended);
 		if (ended.reason == REASON_SESSION_QUARANTINED)
 			return error_copy(err, &ended);

@@ -398,7 +398,8 @@ int session_share_claimed(struct microagent_session *session,
 
 	if (!shares || give_shares(session, shares, NULL, err) < 0)
 		return -1;
-	return session_read_record(session, err); /* no other thread has the handle yet */
+	return session_read_record(session, err); /* the record may be changed here, because no
+						   * other thread has the handle yet */
 }
 
 /* --- given again ----------------------------------------------------------------------------- */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Refuses to share the directories that belong to microagent. With write access to the files of a
- * state directory or a cache, a guest could act as its own supervisor. With read access, it could
- * act as the supervisor of the next guest. So these directories are refused in any mode. The
- * directories of the programs that microagent itself runs are refused only if the guest may write
- * to the share.
+ * Refuses to share the directories that belong to microagent. With the files of a state directory
+ * or a cache, a guest could act as its own supervisor, or as the supervisor of the next guest. So
+ * these directories are refused in any mode. The directories of the programs that microagent itself
+ * runs are refused only if the guest may write to the share.
  */
 #include <errno.h>
 #include <limits.h>

@@ -62,8 +62,8 @@ struct share_way {
 	/* The path ends in the shared directory. If the path does not exist yet, it would end there
 	 * if it were made. */
 	bool ends_in_share;
-	/* true: `name` is a link; false: the path enters the shared directory and leaves it through
-	 * `name` */
+	/* true: `name` is a link; false: the path enters the shared directory and leaves it
+	 * again */
 	bool by_link;
 	char *name; /* name that the guest could replace; NULL: there is no such name */
 	/* The mount below the shared directory that shows a part of the path; NULL: no mount

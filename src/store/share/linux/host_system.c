@@ -88,7 +88,8 @@ int share_each_home(share_path_fn *fn, void *data, struct error *err)
 	return 0;
 }
 
-/* Calls `fn` once for each mapped file. All lines about one file follow each other. */
+/* Calls `fn` once for each file in /proc/thread-self/maps, where all lines about one file follow
+ * each other. */
 int share_each_loaded(share_path_fn *fn, void *data, struct error *err)
 {
 	autofile FILE *maps = fopen("/proc/thread-self/maps", "re");
