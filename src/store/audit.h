@@ -118,7 +118,8 @@ struct audit {
 
 /* Returns true if the workspace has an audit log, because it is a session or a sandbox. */
 bool audit_is_kept(const struct workspace *ws);
-/* returns true if the workspace is a sandbox; call it only for a workspace with an audit log */
+/* Returns true if the workspace is a sandbox. Call this function only for a workspace with an audit
+ * log. */
 bool audit_is_of_sandbox(const struct workspace *ws);
 /*
  * Opens the log for appending, or begins a new log. A session that was started must have a log. If

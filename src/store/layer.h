@@ -32,7 +32,7 @@ int layer_end(int fd, uint64_t *out, struct error *err);
 
 /*
  * Checks that the file is a qcow2 layer like one that layer_write() made and a VMM has used. It
- * must have version 3, be over a disk of `size` bytes, and have no name of another file, no
+ * must have version 3, be for a disk of `size` bytes, and have no name of another file, no
  * encryption, no snapshot, and no feature that this host would act on. ERR_INVALID: the file is not
  * such a layer. The message does not name the file, so the caller puts the name before it.
  */
