@@ -124,11 +124,11 @@ static int enter_call(struct mcp_calls *calls, struct mcp_call *call, struct err
 	if (call_with_id(calls, call->id))
 		status = error_set(
 			err, ERR_INVALID,
-			"a call with the same id is not finished yet: give each call another id");
+			"another call with the same id is not finished yet: give each call another id");
 	else if (calls->under_way >= most)
 		status = error_set(
 			err, ERR_UNAVAILABLE,
-			"busy: %u calls are not finished yet, which is the most: try again when some of them have ended",
+			"the server is busy, because %u calls are not finished yet, which is the limit: try again when some of them have ended",
 			calls->under_way);
 	if (status >= 0) {
 		list_add(has_thread ? &calls->running : &calls->waiting, &call->link);

@@ -149,15 +149,17 @@ static int parse_range(const char *query, struct range *range, struct error *err
 		char *end;
 
 		if (!offset && strncmp(query, "limit=", 6) != 0)
-			return error_set(err, ERR_INVALID,
-					 "only offset=BYTES and limit=BYTES may follow the \"?\"");
+			return error_set(
+				err, ERR_INVALID,
+				"the query of the resource's URI is wrong: only offset=BYTES and limit=BYTES may follow the \"?\"");
 		query += offset ? 7 : 6;
 		errno = 0;
 		value = strtoull(query, &end, 10);
 		/* strtoull() would also accept a sign and blanks. */
 		if (*query < '0' || *query > '9' || errno != 0 || (*end != '\0' && *end != '&'))
-			return error_set(err, ERR_INVALID,
-					 "offset and limit must be numbers of bytes");
+			return error_set(
+				err, ERR_INVALID,
+				"offset and limit in the resource's URI must be whole numbers of bytes, like offset=0&limit=4096");
 		*(offset ? &range->offset : &range->limit) = value;
 		query = *end ? end + 1 : end;
 	}
@@ -208,9 +210,10 @@ json_t *kept_read(struct mcp_kept *kept, const char *uri, size_t limit, struct e
 	const struct kept_output *output;
 	json_t *contents = NULL;
 
-	error_set(err, ERR_NOT_FOUND,
-		  "there is no resource %.200s: it was never made, or was dropped for newer ones",
-		  uri);
+	error_set(
+		err, ERR_NOT_FOUND,
+		"there is no resource %.200s: it was never made, or was dropped for newer ones: make the call again that returned it",
+		uri);
 	if (uri[name] && parse_range(uri + name + 1, &range, err) < 0)
 		return NULL;
 	pthread_mutex_lock(&kept->lock);

@@ -56,14 +56,17 @@ int rpc_decode(const json_t *message, struct rpc_request *out, enum rpc_code *co
 		return error_set(
 			err, ERR_INVALID,
 			json_is_array(message)
-				? "a message must be an object, not a batch, which only version 2025-03-26 has: send one message a line"
+				? json_is_array(message)
+					  ? "a message must be an object, because only version 2025-03-26 of the protocol has batches: send one message a line"
+					  : "a message must be an object: send one object a line"
 				: "a message must be an object");
 	if (json_get_string(message, "", "jsonrpc", JSON_REQUIRED, &version, err) < 0)
 		return -1;
 	if (strcmp(version, "2.0") != 0)
 		return error_set(err, ERR_INVALID, "jsonrpc must be \"2.0\"");
 	if (id && !is_rpc_id(id))
-		return error_set(err, ERR_INVALID, "id must be a string or an integer");
+		return error_set(err, ERR_INVALID,
+				 "id must be a string or an integer: give each request one");
 	/* A result or an error is ignored, because the server never asks the client anything. */
 	if (!json_object_get(message, "method") &&
 	    (json_object_get(message, "result") || json_object_get(message, "error"))) {

@@ -83,7 +83,7 @@ json_t *schema_whole(const json_t *definitions, const char *name, struct error *
 	if (!whole)
 		error_set(
 			err, ERR_INTERNAL,
-			"the schema \"%s\" cannot be made: this is a bug of microagent, or memory is short",
+			"the schema \"%s\" of a tool cannot be made: this is a bug of microagent, or memory is short",
 			name);
 	return whole;
 }

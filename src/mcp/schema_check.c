@@ -89,7 +89,10 @@ static int check_members(const json_t *schema, const json_t *value, const char *
 
 		snprintf(below, sizeof(below), "%s%s%.60s", path, *path ? "." : "", key);
 		if (!of && !json_is_object(others))
-			return error_set(err, ERR_INVALID, "%s is not a known argument", below);
+			return error_set(
+				err, ERR_INVALID,
+				"%s is not a known argument of this tool: leave it out, or correct its name",
+				below);
 		if (schema_check(of ? of : others, part, below, err) < 0)
 			return -1;
 	}
@@ -121,7 +124,7 @@ static int check_text(const json_t *schema, const json_t *value, const char *pat
 	if (strlen(json_string_value(value)) != json_string_length(value))
 		return error_set(
 			err, ERR_INVALID,
-			"%s has a NUL (\\u0000), which a text cannot have here: write such contents as base64",
+			"%s has a NUL (\\u0000), which a text cannot have here: give such contents as base64",
 			path);
 	if (pattern && *json_string_value(value) != '/')
 		return error_set(err, ERR_INVALID, "%s must be an absolute path", path);

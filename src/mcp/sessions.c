@@ -124,7 +124,7 @@ int machines_reserve(struct mcp_sessions *sessions, struct mcp_room *room, int64
 	} else if (count > most - sessions->machines) {
 		status = error_set(
 			err, ERR_UNAVAILABLE,
-			"this server may have %lld machines at once, and already has %lld: session_destroy makes room",
+			"this server may have %lld machines at once, and already has %lld: destroy one with session_destroy",
 			(long long)most, (long long)sessions->machines);
 	} else {
 		sessions->machines += count;
@@ -193,7 +193,7 @@ struct mcp_session *mcp_session_take(struct mcp_sessions *sessions, const char *
 	if (!session)
 		error_set(
 			err, ERR_NOT_FOUND,
-			"there is no session %.100s here: session_list shows those that may be used",
+			"there is no session %.100s that this server may use: session_list shows those that exist",
 			name);
 	return session;
 }

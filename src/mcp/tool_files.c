@@ -73,7 +73,10 @@ static int write_to_guest(struct mcp_call *call, struct microagent_guest *guest,
 	 * process's descriptor. */
 	entry = microagent_guest_stat(guest, path, NULL, &limits, NULL);
 	if (strcmp(json_text(entry, "type", ""), "directory") == 0)
-		return error_set(err, ERR_CONFLICT, "%.300s is a directory", path);
+		return error_set(
+			err, ERR_CONFLICT,
+			"%.300s is a directory, so it cannot be written as a file: name a file in it",
+			path);
 	fd = fd_memfd("content", buf_bytes(&content), content.len, err);
 	if (fd < 0)
 		return -1;
@@ -185,7 +188,8 @@ static int check_below(const struct copying *copying, struct error *err)
 	}
 	if (depth >= 0)
 		return 0;
-	return error_set(err, ERR_INVALID, "%s: %s leads out of the directory of --files",
+	return error_set(err, ERR_INVALID,
+			 "%s: %s leads out of the directory of --files: name a path inside it",
 			 copying->host_key, path);
 }
 
@@ -217,7 +221,7 @@ static int explain_link(const struct copying *copying, struct error *err)
 		if (is_link_out(copying->call->server->files, begin))
 			return error_set(
 				err, ERR_INVALID,
-				"%s: %s is a symbolic link, and links are not followed out of the directory of --files",
+				"%s: %s is a symbolic link, and links are not followed out of the directory of --files: name the file itself",
 				copying->host_key, begin);
 	}
 	return -1;

@@ -166,7 +166,7 @@ static char **variables_of(const struct mcp_call *call, struct error *err)
 		if (strchr(name, '=')) {
 			error_set(
 				err, ERR_INVALID,
-				"env: the name of a variable has \"=\" in it, which no name can have");
+				"env has a variable with \"=\" in its name, which no name can have: write {\"NAME\": \"VALUE\"}");
 			goto failed;
 		}
 		if (asprintf(&variables[count], "%s=%s", name, json_string_value(value)) < 0) {

@@ -175,9 +175,10 @@ int tool_session_status(struct mcp_call *call, struct mcp_answer *answer, struct
 	if (!known)
 		return -1;
 	if (!told)
-		return error_set(err, ERR_NOT_FOUND,
-				 "session %s does not exist any more: it was destroyed",
-				 call_text(call, "session"));
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"session %s was destroyed and does not exist any more: create another with session_create",
+			call_text(call, "session"));
 	return answer_structured(answer, json_incref(told), err) < 0
 		       ? -1
 		       : say_session(answer, told, err);
@@ -254,8 +255,9 @@ int tool_session_fork(struct mcp_call *call, struct mcp_answer *answer, struct e
 		return -1;
 	if (!has_command &&
 	    (call_text(call, "user") || json_object_get(call->arguments, "timeoutSeconds")))
-		return error_set(err, ERR_INVALID,
-				 "user and timeoutSeconds need onFork: they are for its command");
+		return error_set(
+			err, ERR_INVALID,
+			"user and timeoutSeconds are for the command in onFork: give onFork, or leave them out");
 	session = call_session(call, err);
 	if (!session)
 		return -1;

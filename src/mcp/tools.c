@@ -74,7 +74,7 @@ int mcp_check_tool(const char *name, struct error *err)
 
 		snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "", tools[i].name);
 	}
-	return error_set(err, ERR_INVALID, "there is no tool \"%.60s\": there are %s", name, all);
+	return error_set(err, ERR_INVALID, "there is no tool \"%.60s\": name one of %s", name, all);
 }
 
 /* --- what is offered ------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ static int check_socket(int fd, int wanted, const char *name, struct error *err)
 	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != wanted)
 		return error_set(
 			err, ERR_INVALID,
-			"%s takes a socket of another kind than descriptor %d is: this is a bug of the program that starts microagent-netgate",
+			"%s must be given a socket of another kind than descriptor %d is: this is a bug of the program that starts microagent-netgate",
 			name, fd);
 	return 0;
 }
@@ -65,7 +65,7 @@ static int take_sockets(const struct settings *s, struct error *err)
 		if (!packet_is(s->vm_fd))
 			return error_set(
 				err, ERR_INVALID,
-				"--vm-fd takes a packet socket together with --bridge-fd, and descriptor %d is none: this is a bug of the program that starts microagent-netgate",
+				"--vm-fd must be given a packet socket when --bridge-fd is given, and descriptor %d is not a packet socket: this is a bug of the program that starts microagent-netgate",
 				s->vm_fd);
 		widen(s->vm_fd);
 		return 0;
@@ -96,7 +96,7 @@ static int run_netgate(const struct settings *s, struct error *err)
 	if (getrandom(&gate.flows.seed, sizeof(gate.flows.seed), 0) < 0)
 		return error_set(
 			err, ERR_IO,
-			"the kernel gives no random bytes, without which names cannot be asked for");
+			"the kernel gives microagent-netgate no random bytes, which it needs to look up names: check that the host's kernel is complete");
 	gate_init(&gate, s->vm_fd, s->passt_fd, s->supervisor_fd, s->bytes_per_second);
 	malloc_trim(0);
 	if (confine(&s->identity, s->unconfined, &no_namespaces, err) < 0)

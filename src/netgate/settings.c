@@ -17,7 +17,8 @@ static int parse_address(const char *text, uint32_t *out, struct error *err)
 	struct in_addr in;
 
 	if (inet_pton(AF_INET, text, &in) != 1)
-		return error_set(err, ERR_INVALID, "'%s' is not an IPv4 address", text);
+		return error_set(err, ERR_INVALID,
+				 "'%s' is not an IPv4 address: give one like 10.0.0.2", text);
 	*out = ntohl(in.s_addr);
 	return 0;
 }
@@ -49,7 +50,9 @@ static int set_mac(void *field, const char *value, struct error *err)
 	uint8_t mac[MAC_BYTES];
 
 	if (!mac_parse(value, mac))
-		return error_set(err, ERR_INVALID, "'%s' is not an Ethernet address", value);
+		return error_set(err, ERR_INVALID,
+				 "'%s' is not an Ethernet address: give one like 52:54:00:12:34:56",
+				 value);
 	memcpy(s->screen->guest_mac, mac, sizeof(mac));
 	return 0;
 }
@@ -71,9 +74,10 @@ static int add_egress_name(void *field, const char *value, struct error *err)
 	if (egress_rule_parse(value, &rule, err) < 0)
 		return -1;
 	if (names_add(&s->egress->names, &rule) < 0)
-		return error_set(err, ERR_INVALID,
-				 "more than %d names are given by --egress, which is the most",
-				 EGRESS_NAMES_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"--egress is given more than %d names, which is the limit: give fewer names",
+			EGRESS_NAMES_MAX);
 	return set_by_name(s, NULL, err);
 }
 
@@ -83,11 +87,13 @@ static int add_egress_prefix(void *field, const char *value, struct error *err)
 	struct prefix prefix;
 
 	if (prefix_parse(value, &prefix) < 0)
-		return error_set(err, ERR_INVALID, "'%s' is not an IPv4 prefix", value);
-	if (!prefixes_add_egress(&s->screen->prefixes, prefix))
 		return error_set(err, ERR_INVALID,
-				 "more than %d prefixes are given, which is the most",
-				 EGRESS_PREFIXES_MAX);
+				 "'%s' is not an IPv4 prefix: give one like 10.0.0.0/8", value);
+	if (!prefixes_add_egress(&s->screen->prefixes, prefix))
+		return error_set(
+			err, ERR_INVALID,
+			"--egress is given more than %d prefixes, which is the limit: give fewer prefixes",
+			EGRESS_PREFIXES_MAX);
 	return set_by_name(s, NULL, err);
 }
 
@@ -124,9 +130,10 @@ static int add_allow(void *field, const char *value, struct error *err)
 	    (slash && command_line_number(slash + 1, 0, 32, &bits, err) < 0))
 		return -1;
 	if (p->nallow == PREFIXES_ALLOW_MAX)
-		return error_set(err, ERR_INVALID,
-				 "more than %d prefixes are given, which is the most",
-				 PREFIXES_ALLOW_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"--allow is given more than %d prefixes, which is the limit: give fewer prefixes",
+			PREFIXES_ALLOW_MAX);
 	p->allow[p->nallow++] = (struct prefix){parsed, (uint32_t)bits};
 	return 0;
 }
@@ -196,20 +203,20 @@ int settings_parse(struct settings *s, int argc, char **argv, struct error *err)
 	if (s->bridge_fd >= 0 && s->vm_fd < 0)
 		return error_set(
 			err, ERR_INVALID,
-			"--bridge-fd needs --vm-fd, the other side to which frames are carried; see --help");
+			"--bridge-fd needs --vm-fd, the socket of the machine, with which it exchanges frames: give both; see --help");
 	/* With a bridge frames are not filtered, so options for the filter are refused. */
 	if (s->bridge_fd >= 0 &&
 	    (s->passt_fd >= 0 || s->supervisor_fd >= 0 || s->bytes_per_second || s->screen->guest ||
 	     s->screen->prefixes.nallow || s->screen->by_name))
 		return error_set(
 			err, ERR_INVALID,
-			"--bridge-fd filters nothing: do not give --passt-fd, --supervisor-fd, --guest-address, --allow, --egress or --bytes-per-second with it");
+			"--bridge-fd filters nothing: leave out --passt-fd, --supervisor-fd, --guest-address, --allow, --egress and --bytes-per-second");
 	if (s->bridge_fd >= 0)
 		return 0;
 	if (s->vm_fd < 0 || s->supervisor_fd < 0 || !s->screen->guest ||
 	    memcmp(s->screen->guest_mac, none, sizeof(none)) == 0)
 		return error_set(
 			err, ERR_INVALID,
-			"--vm-fd, --supervisor-fd, --guest-address and --guest-mac are needed; see --help");
+			"--vm-fd, --supervisor-fd, --guest-address and --guest-mac are needed: give them all; see --help");
 	return 0;
 }

@@ -56,7 +56,7 @@ static int detach_socket(const char *path, struct error *err)
 	if (!S_ISSOCK(st.st_mode))
 		return error_set(
 			err, ERR_INVALID,
-			"%s is not a socket, so no connection of the guest could be led to it: name one that a program listens on",
+			"%s is not a socket, so no connection of the guest can be led there: name a socket on which a program listens",
 			path);
 	return steal_fd(&fd);
 }

@@ -52,7 +52,7 @@ int listener_open(const char *path, struct error *err)
 	if (fd < 0 && why.errnum == EADDRINUSE)
 		return error_set(
 			err, ERR_CONFLICT,
-			"%s exists, and either another program listens there or it is not a socket",
+			"%s already exists: end the program that listens there, or remove the file",
 			slash + 1);
 	if (fd < 0)
 		return error_set(err, why.code, "%s", why.msg);

@@ -35,7 +35,7 @@ static int check_table(const struct memory_region *r, unsigned n, struct error *
 	if (n > MEMORY_REGIONS)
 		return error_set(
 			err, ERR_INVALID,
-			"QEMU's table of the guest's memory has %u regions, and at most %d are possible: this is a bug, or QEMU was taken over",
+			"QEMU's table of the guest's memory has %u regions, and at most %d are allowed: this is a bug, or QEMU was taken over",
 			n, MEMORY_REGIONS);
 	for (unsigned i = 0; i < n; i++) {
 		if (check_region(&r[i], i, err) < 0)

@@ -34,9 +34,10 @@ static int add_host_port(void *field, const char *value, struct error *err)
 	if (command_line_number(digits, 0, CORE_PORT_FIRST - 1, &port, err) < 0)
 		return -1;
 	if (o->nports == limit_get(LIMIT_VSOCK_HOST_PORTS))
-		return error_set(err, ERR_INVALID,
-				 "more than %u ports are given by --host-port, which is the most",
-				 o->nports);
+		return error_set(
+			err, ERR_INVALID,
+			"--host-port is given more than %u times, which is the limit: give fewer ports",
+			o->nports);
 	for (unsigned i = 0; i < o->nports; i++)
 		if (o->ports[i].port == port)
 			return error_set(err, ERR_INVALID,
@@ -44,7 +45,7 @@ static int add_host_port(void *field, const char *value, struct error *err)
 					 digits);
 	if (equals && !equals[1])
 		return error_set(err, ERR_INVALID,
-				 "port %s of --host-port has an empty path: write PORT=PATH",
+				 "port %s of --host-port has an empty path: write it as PORT=PATH",
 				 digits);
 	if (equals && !(o->targets[o->nports] = path_absolute(equals + 1, err)))
 		return -1;
@@ -98,9 +99,10 @@ static int fill_targets(struct options *o, struct error *err)
 		if (o->targets[i])
 			continue;
 		if (!o->vsock_socket)
-			return error_set(err, ERR_INVALID,
-					 "--host-port %u needs a path (%u=PATH) with --vsock-fd",
-					 o->ports[i].port, o->ports[i].port);
+			return error_set(
+				err, ERR_INVALID,
+				"--host-port %u needs the path of a socket when --vsock-fd is given: write %u=PATH",
+				o->ports[i].port, o->ports[i].port);
 		if (asprintf(&path, "%s_%u", o->vsock_socket, o->ports[i].port) < 0)
 			return error_errno(err, ENOMEM, "memory");
 		o->targets[i] = path_absolute(path, err);
@@ -115,10 +117,13 @@ static int check_options(struct options *o, struct error *err)
 	if (o->help || o->version || o->capabilities)
 		return 0;
 	if (!!o->vhost_socket + (o->vhost_fd >= 0) + (o->port_fd >= 0) + (o->link_fd >= 0) != 1)
-		return error_set(err, ERR_INVALID,
-				 "give one of --vhost-socket, --vhost-fd, --port-fd and --link-fd");
+		return error_set(
+			err, ERR_INVALID,
+			"microagent-vsockd needs exactly one of --vhost-socket, --vhost-fd, --port-fd and --link-fd: give one");
 	if (!o->vsock_socket == (o->vsock_fd < 0))
-		return error_set(err, ERR_INVALID, "give one of --vsock-socket and --vsock-fd");
+		return error_set(
+			err, ERR_INVALID,
+			"microagent-vsockd needs exactly one of --vsock-socket and --vsock-fd: give one");
 	return fill_targets(o, err);
 }
 

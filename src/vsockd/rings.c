@@ -10,7 +10,7 @@ int ring_set_num(struct ring *ring, uint32_t num, struct error *err)
 	if (!num || num > RING_MAX || (num & (num - 1)))
 		return error_set(
 			err, ERR_INVALID,
-			"QEMU gave a queue of the vsock device %u descriptors, and their number must be a power of two up to %d: this is a bug, or QEMU was taken over",
+			"QEMU gave a queue of the vsock device %u descriptors, but their number must be a power of two up to %d: this is a bug, or QEMU was taken over",
 			num, RING_MAX);
 	ring->num = num;
 	return 0;
@@ -21,7 +21,7 @@ int ring_set_base(struct ring *ring, uint32_t base, struct error *err)
 	if (base > UINT16_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			"QEMU gave a queue of the vsock device the index %u, and the highest is 65535: this is a bug, or QEMU was taken over",
+			"QEMU gave a queue of the vsock device the index %u, but the highest is 65535: this is a bug, or QEMU was taken over",
 			base);
 	ring->taken = ring->given = ring->offered = (uint16_t)base;
 	return 0;

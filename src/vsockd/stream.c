@@ -40,12 +40,12 @@ int stream_table_init(struct stream_table *t, unsigned capacity, uint32_t buffer
 	if (!capacity || capacity > STREAM_TABLE_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			"%u connections of the guest were to be possible at once, and 1 to %d can be: this is a bug, or a limit is wrong",
+			"microagent-vsockd cannot keep a table of %u connections, because it must be 1 to %d: this is a bug, or a limit is set wrongly",
 			capacity, STREAM_TABLE_MAX);
 	if (!buffer_bytes || (buffer_bytes & (buffer_bytes - 1)))
 		return error_set(
 			err, ERR_INVALID,
-			"a connection of the guest was to have a buffer of %u bytes, which is not a power of two: this is a bug, or a limit is wrong",
+			"microagent-vsockd cannot give a connection a buffer of %u bytes, because that is not a power of two: this is a bug, or a limit is set wrongly",
 			buffer_bytes);
 	while (buckets < capacity)
 		buckets *= 2;

@@ -277,7 +277,7 @@ static int get_config(struct device *device, struct vhost_message *m, struct vho
 	if (size != m->size - CONFIG_HEADER || size > CONFIG_SPACE || offset > CONFIG_SPACE - size)
 		return error_set(
 			err, ERR_INVALID,
-			"QEMU asked for a part of the vsock device's config that does not exist (from byte %u, %u bytes, of %d): this is a bug, or QEMU was taken over",
+			"QEMU asked for a part of the vsock device's config that does not exist: byte %u, %u bytes long, and the config has %d bytes; this is a bug, or QEMU was taken over",
 			offset, size, CONFIG_SPACE);
 	memcpy(m->payload + CONFIG_HEADER, (const uint8_t *)&space + offset, size);
 	put_reply(reply, m->request, m->payload, m->size);
@@ -427,7 +427,7 @@ static int check_message(const struct device *device, const struct request_row *
 	if (row->fd_for_queue && m->nfds != (get64(m, 0) & VRING_NO_FD ? 0 : 1))
 		return error_set(
 			err, ERR_INVALID,
-			"QEMU's message came with a wrong number of descriptors (%u): this is a bug, or QEMU was taken over",
+			"QEMU's message has a wrong number of descriptors, which is %u: this is a bug, or QEMU was taken over",
 			m->nfds);
 	return 0;
 }
@@ -442,7 +442,7 @@ static int dispatch_message(struct device *device, struct vhost_message *m,
 	if (!row->name)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"microagent-vsockd does not know QEMU's vhost-user message %u: this version of QEMU is too new, or was taken over",
+			"microagent-vsockd does not know QEMU's vhost-user message %u: QEMU is newer than microagent supports, or was taken over",
 			m->request);
 	if (check_message(device, row, m, err) < 0)
 		return error_prefix(err, "vhost-user %s", row->name);

@@ -416,7 +416,7 @@ def test_what_a_command_in_it_may_do_with_devices(made):
 
 
 @pytest.mark.parametrize("wrong,why", [
-    ({"id": "../a"}, 'cannot be the id of a container: give letters, digits, "-", "_", "+" and "."'), ({"namespaces": ["user"]}, "the guest's agent does not know the namespace \"user\""), ({"join": {"ipc": "nobody"}}, "no container nobody"),
+    ({"id": "../a"}, 'must be the id of a container: up to 64 letters, digits, "-", "_", "+" and ".", with no "." in front'), ({"namespaces": ["user"]}, "the guest's agent does not know the namespace \"user\": name pid, ipc, uts, mount or cgroup"), ({"join": {"ipc": "nobody"}}, "no container nobody"),
     ({"root": "/c/nothing"}, "root of the container"), ({"mounts": [{"destination": "/x", "type": "nofs"}]}, "cannot mount nofs on /x"),
     ({"mounts": [{"destination": "/x", "source": "/c/none", "flags": BIND}]}, "source of /x"), ({"sysctl": {"kernel.nothing": "1"}}, "sysctl kernel.nothing"),
     ({"cgroup": {"../x": "1"}}, "container.cgroup"), ({"cgroup": {"memory.max": "lots"}}, "limit memory.max"), ({"root": 5}, "container.root"),

@@ -290,7 +290,7 @@ def test_a_full_disk_below_everything_is_told(host):
 def check_led_astray(host, config):
     """A user who may write above a mount point cannot choose by a link what the next start mounts over."""
     code, answer, _ = host.supervisor(request("start", config))
-    why = 'disk "twice": nothing is mounted there, because /workspace/d is a link that user 1000 made, who could choose the place of the mount: name a path without this link'
+    why = 'disk "twice": nothing is mounted, because /workspace/d is a link that user 1000 made, who could choose the place of the mount: name a path without this link'
     assert code == 1 and why in answer["error"], answer
 
 

@@ -112,7 +112,7 @@ def test_published_examples(client):
     ({"command": ["/etc/passwd"]}, 126,
      {"start_error": "cannot execute /etc/passwd: Permission denied"}),
     ({"command": ["/none"]}, 127, {"start_error": "cannot execute /none: No such file or directory"}),
-    ({"command": ["none"]}, 127, {"start_error": "none: not found in PATH"}),
+    ({"command": ["none"]}, 127, {"start_error": "none: not found in PATH: install this program in the guest, or give its whole path"}),
     ({"command": ["true"], "cwd": "/none"}, 125,
      {"start_error": "cannot enter the directory /none: No such file or directory"}),
     ({"command": ["true"], "rlimits": {"nofile": {"hard": 2 ** 40}}}, 125,
@@ -179,7 +179,7 @@ def test_megabytes(client):
     assert client.ask("copyout", guest_path="/tmp/big") == {"data": text, "error": ""}
     client.sh("truncate -s 16777217 /tmp/big", user="agent")
     assert client.ask("copyout", guest_path="/tmp/big")["error"] == (
-        "/tmp/big has 16777217 bytes, and copyout returns at most 16777216: fetch the file by a command's stdout")
+        "/tmp/big has 16777217 bytes, and copyout returns at most 16777216: run a command that writes the file to its stdout")
     client.sh("rm /tmp/big")
 
 
@@ -234,7 +234,7 @@ def test_terminal(client):
         assert (last["event"], last["code"]) == ("error", code) and command[0] in last["msg"], last
     client.pty(command=["sleep", "99"])
     client.say(b'{"event":"dance"}\n')
-    assert client.until()[1] == {"event": "error", "msg": "unknown event: dance"}
+    assert client.until()[1] == {"event": "error", "msg": 'the guest\'s agent does not know the event "dance" of a terminal: send "stdin" or "resize"'}
     assert client.line() == b""
 
 
@@ -271,7 +271,7 @@ def test_client_killed_in_a_terminal(vm, client):
     (b'{"op":"write","payload":{"guest_path":"/tmp/x","data":"=bad="}}', "payload.data"),
     (b'{"op":"write","payload":{"guest_path":"/tmp/x","data":{"a":1}}}', "payload.data must be a string"),
     (b'{"op":"write","payload":{"guest_path":["/tmp/x"]}}', "payload.guest_path must be a string"),
-    (b'{"op":"stat","payload":{"guest_path":"tmp"}}', "payload.guest_path must be absolute"),
+    (b'{"op":"stat","payload":{"guest_path":"tmp"}}', "payload.guest_path must be an absolute path, like /root/file"),
     (b'{"op":"stat","payload":{"guest_path":"/a\\u0000b"}}', None),
     (b'{"op":"list","payload":[]}', "payload must be an object"),
     (b'{"op":"list"}', "payload is required"),
@@ -305,7 +305,7 @@ def test_too_long_line(vm):
                 hostile.say(b"A" * (1 << 20))
     with Client(vm) as hostile:
         hostile.say(b'{"op":"write","payload":{"data":"' + b"A" * (24 << 20))
-        assert json.loads(hostile.line()) == {"error": "decode envelope: the line is longer than 25165824 bytes, the most that the agent takes"}
+        assert json.loads(hostile.line()) == {"error": "decode envelope: a request to the guest's agent is longer than 25165824 bytes, which is the limit: send less in one request"}
     with Client(vm) as after:
         status = after.sh("for p in /proc/[0-9]*; do grep -qx microagent $p/comm 2>/dev/null &&"
                           " cat $p/status; done; true")

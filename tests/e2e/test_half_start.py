@@ -161,9 +161,9 @@ def test_a_host_without_namespaces(tmp_path, program, words):
     (("--egress-name", "https://pypi.org"), "'https://pypi.org' is a URL, not a host name"),
     (("--egress-name", "a.b:53"), "port 53 cannot be opened by name, only by address"),
     (sum((("--egress-name", f"n{n}.org") for n in range(257)), ()), "more than 256 names"),
-    (("--egress-prefix", "10.0.0.1/8"), "'10.0.0.1/8' is not an IPv4 prefix"),
+    (("--egress-prefix", "10.0.0.1/8"), "'10.0.0.1/8' is not an IPv4 prefix: give one like 10.0.0.0/8"),
     (sum((("--egress-prefix", f"5.0.0.{n}") for n in range(65)), ()), "more than 64 prefixes"),
-    (("--vm-fd", 3, "--bridge-fd", 4), "--vm-fd takes a packet socket together with --bridge-fd, and descriptor 3 is none: this is a bug of the program that starts microagent-netgate")])
+    (("--vm-fd", 3, "--bridge-fd", 4), "--vm-fd must be given a packet socket when --bridge-fd is given, and descriptor 3 is not a packet socket: this is a bug of the program that starts microagent-netgate")])
 def test_what_netgate_is_not_started_with(words, said):
     line = 'exec "$@" 3</dev/null 4</dev/null'
     done = subprocess.run(["bash", "-c", line, "bash", BIN / "microagent-netgate", *map(str, words)], timeout=HANG_S,

@@ -332,7 +332,7 @@ def test_fork(place, server):
     assert "may have 2 machines at once" in server.fails("session_fork", session=server.session, count=2)
     assert "its command ended with exit code 7" in server.fails("session_fork", session=server.session, onFork=["sh", "-c", "exit 7"])
     assert "600" in server.fails("session_fork", session=server.session, onFork=["true"], timeoutSeconds=601)
-    assert "user and timeoutSeconds need onFork: they are for its command" in server.fails("session_fork", session=server.session, user="root")
+    assert "user and timeoutSeconds are for the command in onFork: give onFork, or leave them out" in server.fails("session_fork", session=server.session, user="root")
     got = server.got("session_fork", session=server.session, onFork=["sh", "-c", "id -un > /tmp/who"], user="root", timeoutSeconds=50)
     child, = got["sessions"]
     assert server.got("exec", session=child, command=["cat", "/tmp/who"])["stdout"] == "root\n"

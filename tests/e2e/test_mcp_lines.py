@@ -102,9 +102,9 @@ def test_arguments(host):
         assert said(command=["x", 7]) == "command[1] must be of type string"
         assert said(command=["x"], timeoutSeconds=0) == "timeoutSeconds must be at least 1"
         assert said(command=["x"], timeoutSeconds=1.5) == "timeoutSeconds must be of type integer"
-        assert said(command=["x"], network="nat") == "network is not a known argument"
-        assert said(command=["x"], image="/etc/passwd") == "image is not a known argument"
-        assert said(command=["x"], **{"\u202e\x1b": 1}) == "\\u202e\\x1b is not a known argument"
+        assert said(command=["x"], network="nat") == "network is not a known argument of this tool: leave it out, or correct its name"
+        assert said(command=["x"], image="/etc/passwd") == "image is not a known argument of this tool: leave it out, or correct its name"
+        assert said(command=["x"], **{"\u202e\x1b": 1}) == "\\u202e\\x1b is not a known argument of this tool: leave it out, or correct its name"
         assert server.refused("tools/call", name="run", arguments=[]) == -32602
     with Server(host, "--network", "nat", "--image", "busybox") as server:
         assert said(command=["x"], network="bridged") == "network must be one of: isolated, nat"
@@ -118,7 +118,7 @@ def refused_words(host, *words, code=2, env=None):
 
 
 def test_wrong_options(host):
-    assert 'there is no tool "nope": there are run, session_create' in refused_words(host, "--tools", "run,nope")
+    assert 'there is no tool "nope": name one of run, session_create' in refused_words(host, "--tools", "run,nope")
     for tool, why in (("exec", "neither a base nor a session is given"), ("session_create", "no base is given"),
                       ("session_fork", "no base is given"), ("copy_in", "neither a base nor a session is given")):
         assert f"the tool {tool} cannot be offered: {why}" in refused_words(host, "--tools", f"run,{tool}", code=1)

@@ -67,7 +67,7 @@ def test_no_lock_file_outlives_its_workspace(host):
 @pytest.mark.parametrize("changes,code,detail", [
     ({"command": ["sleep", "1000"], "timeoutSeconds": 1}, 124,
      "the command was ended: its timeout of 1 s passed"),
-    ({"command": ["no-such"]}, 127, "the command did not start: no-such: not found in PATH"),
+    ({"command": ["no-such"]}, 127, "the command did not start: no-such: not found in PATH: install this program in the guest, or give its whole path"),
     ({"command": ["sh", "-c", "exit 124"]}, 124, "the command ended with exit code 124"),
 ])
 def test_the_detail_says_why_a_command_ended(host, changes, code, detail):

@@ -99,8 +99,9 @@ static void workload_that_never_runs(void **state)
 	configure(f, ",\"command\":[\"no-such-program\"]");
 	result = expect(f, "result");
 	assert_int_equal(number_of(result, "exitCode"), 127);
-	assert_string_equal(json_string_value(json_object_get(result, "startError")),
-			    "no-such-program: not found in PATH");
+	assert_string_equal(
+		json_string_value(json_object_get(result, "startError")),
+		"no-such-program: not found in PATH: install this program in the guest, or give its whole path");
 }
 
 static void workload_of_an_unknown_user(void **state)
@@ -190,7 +191,7 @@ static void second_client(void **state)
 	refused = read_message(second);
 	assert_string_equal(
 		json_string_value(json_object_get(refused, "error")),
-		"another client is attached to the command of the guest's config already");
+		"another client is already attached to the command of the guest's config: detach that client first");
 }
 
 static void workload_that_cannot_start_under_a_client(void **state)

@@ -23,7 +23,8 @@ static void exit_codes(void **state)
 		{"[\"sh\",\"-c\",\"exit 255\"]", 255, NULL},
 		{"[\"sh\",\"-c\",\"kill -TERM $$\"]", 143, NULL},
 		{"[\"sh\",\"-c\",\"kill -KILL $$\"]", 137, NULL},
-		{"[\"no-such-program\"]", 127, "no-such-program: not found in PATH"},
+		{"[\"no-such-program\"]", 127,
+		 "no-such-program: not found in PATH: install this program in the guest, or give its whole path"},
 		{"[\"/no/such/program\"]", 127, "cannot execute /no/such/program"},
 		{"[\"/etc/passwd\"]", 126, "cannot execute /etc/passwd: Permission denied"},
 		{"[\"/tmp\"]", 126, "cannot execute /tmp"},
@@ -105,9 +106,12 @@ static void envelope_start_error(void **state)
 		*state, "{\"op\":\"exec\",\"payload\":{\"command\":[\"no-such-program\"]}}\n");
 
 	assert_int_equal(number_of(answer, "exit_code"), 127);
-	assert_string_equal(text_of(answer, "start_error"), "no-such-program: not found in PATH");
-	assert_string_equal(text_of(answer, "stderr"),
-			    "microagent: no-such-program: not found in PATH\n");
+	assert_string_equal(
+		text_of(answer, "start_error"),
+		"no-such-program: not found in PATH: install this program in the guest, or give its whole path");
+	assert_string_equal(
+		text_of(answer, "stderr"),
+		"microagent: no-such-program: not found in PATH: install this program in the guest, or give its whole path\n");
 }
 
 static void timeout_in_both_forms(void **state)
@@ -238,7 +242,8 @@ static void resource_limits_refused(void **state)
 		{"{\"nofile\":{\"soft\":-1}}", "rlimits.nofile.soft"},
 		{"{\"nofile\":{\"soft\":\"much\"}}",
 		 "rlimits.nofile.soft must be an integer or \"unlimited\""},
-		{"{\"as\":{\"soft\":2,\"hard\":1}}", "rlimits.as.soft is above rlimits.as.hard"},
+		{"{\"as\":{\"soft\":2,\"hard\":1}}",
+		 "rlimits.as.soft is above rlimits.as.hard: lower the soft limit, or raise the hard one"},
 		{"[]", "rlimits must be an object"},
 		/* Above what the kernel lets even root have. */
 		{"{\"nofile\":{\"hard\":4611686018427387904}}",

@@ -104,8 +104,8 @@ static void copyout_refusals(void **state)
 		const char *path, *why;
 	} cases[] = {
 		{"/no/such/file", "/no/such/file: No such file or directory"},
-		{"/tmp", "/tmp: not a regular file"},
-		{"relative", "payload.guest_path must be absolute"},
+		{"/tmp", "/tmp is not a regular file, so it cannot be copied: name a regular file"},
+		{"relative", "payload.guest_path must be an absolute path, like /root/file"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

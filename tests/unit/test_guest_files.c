@@ -201,8 +201,9 @@ static void write_refusals(void **state)
 		ask_envelope(&p->fixture, "{\"op\":\"write\",\"payload\":{\"guest_path\":\"x\"}}");
 	autofree char *base64 = ask(p, "write", "/x", ",\"data\":\"not base64\"");
 
-	assert_string_equal(relative,
-			    "{\"size\":0,\"error\":\"payload.guest_path must be absolute\"}\n");
+	assert_string_equal(
+		relative,
+		"{\"size\":0,\"error\":\"payload.guest_path must be an absolute path, like /root/file\"}\n");
 	assert_non_null(strstr(base64, "{\"size\":0,\"error\":\"payload.data: "));
 	expect(p, "write", "/x", ",\"data\":5",
 	       "{\"size\":0,\"error\":\"payload.data must be a string\"}\n");

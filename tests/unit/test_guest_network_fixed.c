@@ -86,7 +86,7 @@ static void what_is_wrong_is_named(struct line line)
 		{"{\"interfaces\": 1}", "network.interfaces must be"},
 		{"{\"interfaces\": [1]}", "network.interfaces[0] must be an object"},
 		{"{\"interfaces\": [{\"name\": \"eth0\", \"mac\": \"02:00:00:00:00:02\"}]}",
-		 "network.interfaces[0]: no network card of the machine has this MAC address"},
+		 "network.interfaces[0]: no network card of the machine has this MAC address: name the address of one that it has"},
 		{"{\"interfaces\": [{\"name\": \"eth0\", \"mac\": \"2:0:0:0:0:2\"}]}",
 		 "network.interfaces[0].mac is not a MAC address"},
 		{"{\"interfaces\": [{\"name\": \"longer than any\", \"mac\": \"" NEAR_MAC "\"}]}",
@@ -134,7 +134,7 @@ static void no_more_cards_than_there_is_room_for(void **state)
 	for (int i = 0; i <= NETWORK_FIXED_MAX; i++)
 		json_array_append_new(json_object_get(network, "interfaces"), json_object());
 	assert_int_equal(network_fixed_apply(network, &err), -1);
-	assert_string_equal(err.msg, "network.interfaces has more than 16");
+	assert_string_equal(err.msg, "network.interfaces may have at most 16 entries: give fewer");
 }
 
 IN_NAMESPACES(a_card_is_set)

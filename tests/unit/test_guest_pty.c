@@ -233,11 +233,11 @@ static void breaches(void **state)
 		const char *event, *last;
 	} cases[] = {
 		{"{\"event\":\"dance\"}\n",
-		 "{\"event\":\"error\",\"msg\":\"unknown event: dance\"}"},
+		 "{\"event\":\"error\",\"msg\":\"the guest's agent does not know the event \\\"dance\\\" of a terminal: send \\\"stdin\\\" or \\\"resize\\\"\"}"},
 		{"{\"event\":5}\n", "{\"event\":\"error\",\"msg\":\"event must be a string\"}"},
 		{"{}\n", "{\"event\":\"error\",\"msg\":\"event is required\"}"},
 		{"[1]\n",
-		 "{\"event\":\"error\",\"msg\":\"an event of the client must be a JSON object\"}"},
+		 "{\"event\":\"error\",\"msg\":\"an event for a terminal of the guest must be a JSON object: correct the program that sent it\"}"},
 		{"{\"event\":\"resize\",\"rows\":-1}\n",
 		 "{\"event\":\"error\",\"msg\":\"rows must be from 0 to 65535\"}"},
 		{"{\"event\":\"stdin\",\"data\":7}\n",

@@ -259,7 +259,10 @@ static void stream_events(void **state)
 static void control_messages(void **state)
 {
 	struct captured output = {.truncated = {true, false}};
-	struct job_end end = {.exit_code = 127, .start_error = "no-such: not found in PATH"};
+	struct job_end end = {
+		.exit_code = 127,
+		.start_error =
+			"no-such: not found in PATH: install this program in the guest, or give its whole path"};
 	autofree char *hello = answer_hello("b", false, false, NULL), *ready = answer_ready(NULL);
 	autofree char *result = NULL;
 
@@ -269,12 +272,14 @@ static void control_messages(void **state)
 				   "\",\"bootId\":\"b\",\"generation\":0}");
 	assert_string_equal(ready, "{\"type\":\"ready\",\"format\":1}");
 	result = answer_result(&end, &output, NULL);
-	assert_string_equal(result, "{\"type\":\"result\",\"format\":1,"
-				    "\"startedAt\":\"1970-01-01T00:00:00.000Z\","
-				    "\"completedAt\":\"1970-01-01T00:00:00.000Z\",\"exitCode\":127,"
-				    "\"stdout\":\"\",\"stderr\":\"\",\"stdoutTruncated\":true,"
-				    "\"error\":\"no-such: not found in PATH\","
-				    "\"startError\":\"no-such: not found in PATH\"}");
+	assert_string_equal(
+		result,
+		"{\"type\":\"result\",\"format\":1,"
+		"\"startedAt\":\"1970-01-01T00:00:00.000Z\","
+		"\"completedAt\":\"1970-01-01T00:00:00.000Z\",\"exitCode\":127,"
+		"\"stdout\":\"\",\"stderr\":\"\",\"stdoutTruncated\":true,"
+		"\"error\":\"no-such: not found in PATH: install this program in the guest, or give its whole path\","
+		"\"startError\":\"no-such: not found in PATH: install this program in the guest, or give its whole path\"}");
 }
 
 static void stream_request(void **state)

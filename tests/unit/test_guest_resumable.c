@@ -444,7 +444,7 @@ static void as_many_as_there_may_be(void **state)
 	s = read_streamed(other, 1);
 	assert_string_equal(
 		json_string_value(json_object_get(s.exit, "startError")),
-		"there are 256 execs that can be resumed, which is the most: release some of them first");
+		"the guest already keeps 256 commands that can be resumed, which is the limit: release some of them first");
 	streamed_free(&s);
 }
 

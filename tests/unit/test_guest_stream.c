@@ -319,8 +319,9 @@ static void attach_without_a_workload(void **state)
 	send_message(fd, "{\"event\":\"attach\",\"request\":1,\"exec\":\"workload\"}");
 	message = read_message(fd);
 	assert_string_equal(json_string_value(json_object_get(message, "event")), "error");
-	assert_string_equal(json_string_value(json_object_get(message, "error")),
-			    "the guest has no command of its config that could be attached to");
+	assert_string_equal(
+		json_string_value(json_object_get(message, "error")),
+		"the config of the guest has no command, so nothing can attach to it: run a command in the guest instead");
 }
 
 /* A thousand connections are held, and each is served. */

@@ -63,7 +63,7 @@ static void test_check(void **state)
 	assert_said(OBJECT("\"a\":{\"type\":\"boolean\"}", "false"), "{\"a\":null}",
 		    "a must be of type boolean");
 	assert_said(OBJECT("\"a\":{\"type\":\"boolean\"}", "false"), "{\"a\":false,\"b\":1}",
-		    "b is not a known argument");
+		    "b is not a known argument of this tool: leave it out, or correct its name");
 	assert_said(OBJECT("", "{\"type\":\"string\",\"maxLength\":2}"), "{\"b\":\"abc\"}",
 		    "b must be at most 2 bytes long");
 	assert_said("{\"type\":\"object\",\"required\":[\"x\"]}", "{}", "x is required");

@@ -207,17 +207,19 @@ static void test_kept(void **state)
 	assert_kept(&kept, "microagent://session/s/exec/2/stdout?offset=0&limit=2", "a\xc3\xbc");
 	assert_kept(&kept, "microagent://session/s/exec/2/stdout?offset=2&limit=2", "\xc3\xbc");
 	assert_kept(&kept, "microagent://session/s/exec/2/stdout?offset=4&limit=9", "b\\x1b");
-	assert_not_kept(&kept, "microagent://run/1/stdout?x=1", ERR_INVALID,
-			"only offset=BYTES and limit=BYTES may follow the \"?\"");
-	assert_not_kept(&kept, "microagent://run/1/stdout?offset=-1", ERR_INVALID,
-			"offset and limit must be numbers of bytes");
+	assert_not_kept(
+		&kept, "microagent://run/1/stdout?x=1", ERR_INVALID,
+		"the query of the resource's URI is wrong: only offset=BYTES and limit=BYTES may follow the \"?\"");
+	assert_not_kept(
+		&kept, "microagent://run/1/stdout?offset=-1", ERR_INVALID,
+		"offset and limit in the resource's URI must be whole numbers of bytes, like offset=0&limit=4096");
 	assert_not_kept(
 		&kept, "microagent://run/1/std", ERR_NOT_FOUND,
-		"there is no resource microagent://run/1/std: it was never made, or was dropped for newer ones");
+		"there is no resource microagent://run/1/std: it was never made, or was dropped for newer ones: make the call again that returned it");
 	kept_drop(&kept, "s");
 	assert_not_kept(
 		&kept, "microagent://session/s/exec/1/stdout", ERR_NOT_FOUND,
-		"there is no resource microagent://session/s/exec/1/stdout: it was never made, or was dropped for newer ones");
+		"there is no resource microagent://session/s/exec/1/stdout: it was never made, or was dropped for newer ones: make the call again that returned it");
 	json_auto_t *list = kept_list(&kept);
 	assert_int_equal(json_array_size(list), 1);
 	mcp_kept_free(&kept);

@@ -291,7 +291,7 @@ static const struct {
 	 "process.rlimits[0].type is not a known limit: RLIMIT_X"},
 	{"{\"process\":{\"rlimits\":[{\"type\":\"RLIMIT_AS\",\"soft\":18446744073709551615,"
 	 "\"hard\":1}]}}",
-	 "process.rlimits[0].soft is above process.rlimits[0].hard"},
+	 "process.rlimits[0].soft is above process.rlimits[0].hard: lower the soft limit, or raise the hard one"},
 	{"{\"process\":{\"rlimits\":[{\"type\":\"RLIMIT_AS\",\"soft\":1,\"hard\":1},"
 	 "{\"type\":\"RLIMIT_AS\",\"soft\":1,\"hard\":1}]}}",
 	 "process.rlimits[1].type is RLIMIT_AS, but an earlier entry has this type too"},

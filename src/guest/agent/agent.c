@@ -169,7 +169,7 @@ static int check_config(const struct agent *agent, const struct guest_config *co
 	if (config->has_command && agent->server.workload.job)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the guest refuses the config, because it has a command and the earlier one still runs: this is a bug of microagent on the host");
+			"the guest refuses the config, because it has a command and the command of the earlier config still runs: this is a bug of microagent on the host");
 	return 0;
 }
 
@@ -213,7 +213,7 @@ static void take_mount(struct agent *agent, json_t *doc)
 	if (agent->apply)
 		error_set(
 			&err, ERR_CONFLICT,
-			"the guest is still mounting an earlier directory: try again when that is done");
+			"the guest is still mounting the directory of an earlier request: try again in a few seconds");
 	else
 		agent->apply = apply_start(agent->loop, agent->machine->attach, doc,
 					   on_share_mounted, agent, &err);

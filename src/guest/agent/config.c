@@ -41,7 +41,7 @@ int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_
 		if (strcmp(action, "off") != 0)
 			return error_set(
 				err, ERR_UNSUPPORTED,
-				"the guest does not know the action \"%.32s\" of the host's message \"power\": this is a bug, or the host is of another version",
+				"the guest does not know the action \"%.32s\" of the host's message \"power\": this is a bug, or the guest's agent is of another version than microagent on the host",
 				action);
 	} else {
 		/* A newer host may send kinds of messages that this agent does not know. */
@@ -78,7 +78,8 @@ static int decode_renew(json_t *doc, struct guest_config *out, struct error *err
 			err, ERR_INVALID,
 			"the guest refuses the config, because the ids in \"renew\" are not valid: this is a bug of microagent on the host");
 	if (base64_decode(entropy, strlen(entropy), &bytes, err) < 0)
-		return error_prefix(err, "renew.entropy");
+		return error_prefix(
+			err, "the guest refuses the config, because renew.entropy is not valid");
 	if (bytes.len != RENEW_ENTROPY)
 		return error_set(
 			err, ERR_INVALID,

@@ -115,9 +115,10 @@ static bool take_envelope(struct conn *conn)
 		buf_consume(in, 1);
 	len = envelope_scan(&conn->scan, buf_bytes(in), in->len);
 	if (len > most || (len == 0 && in->len > most)) {
-		error_set(&err, ERR_INVALID,
-			  "the line is longer than %llu bytes, the most that the agent takes",
-			  (unsigned long long)most);
+		error_set(
+			&err, ERR_INVALID,
+			"a request to the guest's agent is longer than %llu bytes, which is the limit: send less in one request",
+			(unsigned long long)most);
 		if (terminal)
 			conn_refuse(conn, pty_event_breach(err.msg, NULL));
 		else

@@ -81,7 +81,7 @@ int exec_hand_over(struct exec_context *context, const struct request *request, 
 	if (strcmp(request->argv[0], ROLE_FILES) != 0 || request->terminal)
 		return error_set(
 			err, ERR_INVALID,
-			"a connection can be handed over only to the agent's own program, " ROLE_FILES);
+			"a connection can be handed over only to the agent's own program, without a terminal: name the program " ROLE_FILES);
 	return exec_job(context, request, &spec, context->env, NULL, NULL, err) ? 0 : -1;
 }
 
@@ -98,8 +98,9 @@ struct job *exec_file(struct exec_context *context, const struct request *reques
 	};
 
 	if (!request->problem[0] && context->program_fd < 0) {
-		error_set(err, ERR_UNSUPPORTED,
-			  "the agent cannot copy files, because it cannot start its own program");
+		error_set(
+			err, ERR_UNSUPPORTED,
+			"the guest's agent cannot copy files, because the kernel did not let it open its own program when the guest booted: boot the machine again");
 		return NULL;
 	}
 	return exec_job(context, request, &spec, NULL, owner, data, err);

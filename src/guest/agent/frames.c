@@ -59,7 +59,7 @@ static int hand_connection_over(struct conn *conn, const struct request *request
 	if (conn->ncalls > 0 || conn->wire.out.len > 0)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the connection cannot be handed over, because other requests on it have not ended: make a connection for this request alone");
+			"the connection cannot be handed over, because other requests on it have not ended: open another connection for this request");
 	if (conn->wire.stream)
 		return hand_stream_over(conn, request, err);
 	/* The command needs a blocking socket. The agent and the command share the socket for a
@@ -80,7 +80,7 @@ static int begin_request(struct conn *conn, struct request *request, struct erro
 	if (request->number && find_call(conn, request->number))
 		return error_set(
 			err, ERR_CONFLICT,
-			"request %llu is already running: give each request on a connection another number",
+			"request %llu is already running on this connection: give each request on a connection another number",
 			(unsigned long long)request->number);
 	if (conn->ncalls >= limit_get(LIMIT_AGENT_REQUESTS))
 		return error_set(
@@ -135,7 +135,8 @@ static int take_frame(void *data, const uint8_t *payload, size_t len, struct err
 	if (payload[0] != AGENT_FRAME_STDIN || len < AGENT_DATA_HEADER)
 		return error_set(
 			err, ERR_INVALID,
-			"a frame of the client is neither JSON nor stdin: its first byte must be '{' or that of stdin");
+			"a frame to the guest's agent is neither JSON nor stdin: its first byte must be '{' for JSON or %d for stdin, and a frame of stdin has a header of %d bytes",
+			AGENT_FRAME_STDIN, AGENT_DATA_HEADER);
 	call = find_call(turn->conn, be64_get(payload + 1));
 	if (call)
 		return call_take_stdin(call, payload + AGENT_DATA_HEADER, len - AGENT_DATA_HEADER,

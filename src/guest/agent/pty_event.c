@@ -20,7 +20,9 @@ static int decode_pty_event(const json_t *doc, struct pty_event *out, struct err
 	int64_t rows = 0, columns = 0;
 
 	if (!json_is_object(doc))
-		return error_set(err, ERR_INVALID, "an event of the client must be a JSON object");
+		return error_set(
+			err, ERR_INVALID,
+			"an event for a terminal of the guest must be a JSON object: correct the program that sent it");
 	if (!json_object_get(doc, "event") && json_object_get(doc, "op")) {
 		out->kind = PTY_EVENT_ENVELOPE;
 		return 0;
@@ -37,7 +39,10 @@ static int decode_pty_event(const json_t *doc, struct pty_event *out, struct err
 		return 0;
 	}
 	if (strcmp(event, "resize") != 0)
-		return error_set(err, ERR_INVALID, "unknown event: %.64s", event);
+		return error_set(
+			err, ERR_INVALID,
+			"the guest's agent does not know the event \"%.64s\" of a terminal: send \"stdin\" or \"resize\"",
+			event);
 	out->kind = PTY_EVENT_RESIZE;
 	if (json_get_int(doc, "", "rows", JSON_OPTIONAL, 0, PTY_SIZE_MAX, &rows, err) < 0 ||
 	    json_get_int(doc, "", "cols", JSON_OPTIONAL, 0, PTY_SIZE_MAX, &columns, err) < 0)

@@ -39,8 +39,10 @@ int request_get_argv(json_t *from, const char *path, const char *key, struct req
 	if (json_get_array(from, path, key, JSON_REQUIRED, &array, err) < 0)
 		return -1;
 	if (json_array_size(array) == 0)
-		return error_set(err, ERR_INVALID, "%s%s%s must name a program: empty command",
-				 path, *path ? "." : "", key);
+		return error_set(
+			err, ERR_INVALID,
+			"%s%s%s is an empty command: give the name of a program as its first word",
+			path, *path ? "." : "", key);
 	argv = calloc(json_array_size(array) + 1, sizeof(*argv));
 	if (!argv)
 		return error_errno(err, ENOMEM, "command");
@@ -130,9 +132,10 @@ static int get_exec(struct request *out, enum json_need need, struct error *err)
 		return 0;
 	len = strlen(out->exec);
 	if (len == 0 || len > REQUEST_EXEC_MAX || strspn(out->exec, letters) < len)
-		return error_set(err, ERR_INVALID,
-				 "exec must be 1 to %d letters, digits, \"-\" and \"_\"",
-				 REQUEST_EXEC_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"exec, the id of a command that can be resumed, must have 1 to %d letters, digits, \"-\" and \"_\"",
+			REQUEST_EXEC_MAX);
 	return 0;
 }
 
@@ -187,8 +190,9 @@ static int decode_exec_details(struct request *out, struct error *err)
 	    contained_decode(doc, &out->contained, err) < 0)
 		return -1;
 	if (out->contained && (out->hand_over || out->grace_ms > 0))
-		return error_set(err, ERR_INVALID,
-				 "a command in a container can be neither resumed nor handed over");
+		return error_set(
+			err, ERR_INVALID,
+			"a command in a container can be neither resumed nor handed over: leave out resume and handOver");
 	return 0;
 }
 
@@ -265,7 +269,10 @@ static int decode_event(const char *name, struct request *out, struct error *err
 			return -1;
 		return row->details ? row->details(out, err) : 0;
 	}
-	return error_set(err, ERR_INVALID, "unknown event: %.64s", name);
+	return error_set(
+		err, ERR_INVALID,
+		"the guest's agent does not know the event \"%.64s\": this is a bug, or the guest's agent is of another version than microagent on the host",
+		name);
 }
 
 static int decode_frame(struct request *out, struct error *err)
@@ -281,7 +288,10 @@ static int decode_frame(struct request *out, struct error *err)
 	if (json_get_string(out->doc, "", "id", JSON_REQUIRED, &out->id, err) < 0)
 		return -1;
 	if (strlen(out->id) > REQUEST_ID_MAX)
-		return error_set(err, ERR_INVALID, "id is longer than %d bytes", REQUEST_ID_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"id, the name of the request, is longer than %d bytes: give a shorter one",
+			REQUEST_ID_MAX);
 	if (json_get_bool(out->doc, "", "stream", JSON_OPTIONAL, &out->stream, err) < 0)
 		return -1;
 	if (out->stream && get_number(out, err) < 0)
@@ -304,8 +314,9 @@ static int decode_request(const void *text, size_t len,
 		return -1;
 	if (!json_is_object(request.doc)) {
 		request_free(&request);
-		return error_set(err, ERR_INVALID,
-				 "a request to the guest's agent must be a JSON object");
+		return error_set(
+			err, ERR_INVALID,
+			"a request to the guest's agent must be a JSON object: correct the program that sent it");
 	}
 	json_drop_nulls(request.doc);
 	if (form(&request, err) < 0) {

@@ -39,7 +39,8 @@ static int decode_guest_path(json_t *payload, struct request *out, struct error 
 	    request_get_optional_string(payload, "payload", "user", &out->user, err) < 0)
 		return -1;
 	if (out->guest_path[0] != '/')
-		return error_set(err, ERR_INVALID, "payload.guest_path must be absolute");
+		return error_set(err, ERR_INVALID,
+				 "payload.guest_path must be an absolute path, like /root/file");
 	return 0;
 }
 
@@ -53,8 +54,10 @@ static int decode_write(json_t *payload, struct request *out, struct error *err)
 	    json_get_string(payload, "payload", "data", JSON_OPTIONAL, &text, err) < 0)
 		return -1;
 	if (strlen(text) / 4 > most / 3 + 1)
-		return error_set(err, ERR_INVALID, "payload.data is longer than %llu bytes",
-				 (unsigned long long)most);
+		return error_set(
+			err, ERR_INVALID,
+			"payload.data has more than %llu bytes, which is the limit for a file: send a larger file to the stdin of a command",
+			(unsigned long long)most);
 	out->stdin_bytes.limit = (size_t)most;
 	if (base64_decode(text, strlen(text), &out->stdin_bytes, err) < 0)
 		return error_prefix(err, "payload.data");

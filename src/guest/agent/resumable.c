@@ -244,7 +244,7 @@ static int may_start(const struct resumables *all, const struct request *request
 	if (all->count >= limit_get(LIMIT_RESUMABLE_EXECS))
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"there are %zu execs that can be resumed, which is the most: release some of them first",
+			"the guest already keeps %zu commands that can be resumed, which is the limit: release some of them first",
 			all->count);
 	return 0;
 }
@@ -281,13 +281,13 @@ static int check_offsets(const struct resumable *r, const struct request *reques
 		if (asked < start)
 			return error_set(
 				err, ERR_UNAVAILABLE,
-				"%s of exec \"%s\" is kept only from offset %llu on: the bytes from %llu to there were acknowledged",
+				"%s of exec \"%s\" is kept only from byte %llu on, because its reader acknowledged the bytes before: ask for these bytes, not for those from %llu on",
 				names[i], r->id, start, asked);
 		if (asked > r->ring[i].end)
-			return error_set(err, ERR_INVALID,
-					 "exec \"%s\" has written %llu bytes to %s, not %llu",
-					 r->id, (unsigned long long)r->ring[i].end, names[i],
-					 asked);
+			return error_set(
+				err, ERR_INVALID,
+				"exec \"%s\" has written only %llu bytes to %s, so nothing can be sent from byte %llu on: ask for an earlier byte",
+				r->id, (unsigned long long)r->ring[i].end, names[i], asked);
 	}
 	return 0;
 }
@@ -300,9 +300,10 @@ static void displace(struct resumable *r)
 	uint64_t number = call->number;
 	struct error why = {0};
 
-	error_set(&why, ERR_CONFLICT,
-		  "another client has attached to exec \"%s\", so this one gets no more of it",
-		  r->id);
+	error_set(
+		&why, ERR_CONFLICT,
+		"another client has attached to exec \"%s\" and now gets its output: attach again to take the output back",
+		r->id);
 	resumable_detach(r);
 	call_forget(call);
 	conn_say(conn, answer_detached(number, &why, NULL));
@@ -330,7 +331,7 @@ static int resumable_event(struct call *call, const struct request *request, str
 		if (request->offsets[i] > r->sent[i])
 			return error_set(
 				err, ERR_INVALID,
-				"the client acknowledged output before it was sent: this is a bug of the client");
+				"the client acknowledged output before the guest sent it: this is a bug of the client");
 	for (int i = 0; i < JOB_STREAMS; i++)
 		ring_forget(&r->ring[i], request->offsets[i]);
 	if (r->job)
@@ -402,7 +403,7 @@ int resumable_attach(struct resumables *all, struct conn *conn, const struct req
 	if (!r)
 		error_set(
 			&why, ERR_NOT_FOUND,
-			"there is no exec \"%s\": it never existed, was released, or its grace time is over",
+			"there is no exec \"%s\": it never existed, was released, or its grace time is over: run the command again",
 			request->exec);
 	if (!r || check_offsets(r, request, &why) < 0) {
 		conn_say(conn, answer_detached(request->number, &why, NULL));

@@ -60,7 +60,10 @@ int server_adopt(struct server *server, int fd, struct error *err)
 {
 	if (server->conns.count >= limit_get(LIMIT_AGENT_CONNECTIONS)) {
 		close(fd);
-		return error_set(err, ERR_UNAVAILABLE, "too many connections");
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"the guest's agent already has %llu connections, which is the limit: close some of them first",
+			(unsigned long long)limit_get(LIMIT_AGENT_CONNECTIONS));
 	}
 	if (!conn_new(&server->conns, fd, err)) {
 		close(fd);

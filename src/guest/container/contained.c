@@ -85,8 +85,10 @@ static int get_groups(json_t *from, struct contained_process *out, struct error 
 	if (json_get_array(from, "process", "groups", JSON_OPTIONAL, &array, err) < 0)
 		return -1;
 	if (json_array_size(array) > CONTAINED_GROUPS_MAX)
-		return error_set(err, ERR_INVALID, "process.groups has more than %d groups",
-				 CONTAINED_GROUPS_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"process.groups has more than %d groups, which is the limit: name fewer groups",
+			CONTAINED_GROUPS_MAX);
 	out->groups = calloc(json_array_size(array) + 1, sizeof(*out->groups));
 	if (!out->groups)
 		return error_errno(err, ENOMEM, "process.groups");
@@ -95,8 +97,10 @@ static int get_groups(json_t *from, struct contained_process *out, struct error 
 		json_int_t number = json_integer_value(item);
 
 		if (!json_is_integer(item) || number < 0 || number >= UINT32_MAX)
-			return error_set(err, ERR_INVALID,
-					 "process.groups[%zu] must be the number of a group", i);
+			return error_set(
+				err, ERR_INVALID,
+				"process.groups[%zu] must be the number of a group, from 0 to 4294967294",
+				i);
 		out->groups[out->ngroups++] = (uint32_t)number;
 	}
 	return 0;
@@ -155,7 +159,7 @@ static int get_process(json_t *request, struct contained_process *out, struct er
 	if (out->seccomp.len % 8 != 0)
 		return error_set(
 			err, ERR_INVALID,
-			"process.seccomp is not a filter of system calls, because its length is not a multiple of 8 bytes");
+			"process.seccomp must be a compiled filter of system calls: its length is not a multiple of 8 bytes");
 	return 0;
 }
 
@@ -170,8 +174,8 @@ static int check_contained_id(const char *id, const char *path, struct error *er
 	if (len == 0 || len > CONTAINER_ID_MAX || id[0] == '.' || strspn(id, letters) < len)
 		return error_set(
 			err, ERR_INVALID,
-			"%s cannot be the id of a container: give letters, digits, \"-\", \"_\", \"+\" and \".\"",
-			path);
+			"%s must be the id of a container: up to %d letters, digits, \"-\", \"_\", \"+\" and \".\", with no \".\" in front",
+			path, CONTAINER_ID_MAX);
 	return 0;
 }
 
@@ -188,9 +192,10 @@ static int get_namespaces(json_t *from, struct contained_plan *out, struct error
 		while (at < ARRAY_SIZE(namespaces) && strcmp(names[i], namespaces[at].name) != 0)
 			at++;
 		if (at == ARRAY_SIZE(namespaces))
-			return error_set(err, ERR_INVALID,
-					 "the guest's agent does not know the namespace \"%.64s\"",
-					 names[i]);
+			return error_set(
+				err, ERR_INVALID,
+				"the guest's agent does not know the namespace \"%.64s\": name pid, ipc, uts, mount or cgroup",
+				names[i]);
 		out->namespaces |= namespaces[at].flag;
 	}
 	return 0;
@@ -300,8 +305,10 @@ static int get_devices(json_t *from, struct contained_plan *out, struct error *e
 	if (json_get_array(from, "container", "devices", JSON_OPTIONAL, &array, err) < 0)
 		return -1;
 	if (json_array_size(array) > CONTAINED_DEVICES_MAX)
-		return error_set(err, ERR_INVALID, "container.devices has more than %d rules",
-				 CONTAINED_DEVICES_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"container.devices has more than %d rules, which is the limit: give fewer rules",
+			CONTAINED_DEVICES_MAX);
 	out->devices = calloc(json_array_size(array) + 1, sizeof(*out->devices));
 	if (!out->devices)
 		return error_errno(err, ENOMEM, "container.devices");
@@ -328,7 +335,7 @@ static int get_table(json_t *from, const char *key, json_t **out, struct error *
 		if (!json_is_string(value) || strchr(name, '/') || strstr(name, ".."))
 			return error_set(
 				err, ERR_INVALID,
-				"container.%s.%.64s: the name must have no / and no .. in it, and the value must be a string: this is a bug, or the client is wrong",
+				"container.%s.%.64s is refused: the name must have no \"/\" and no \"..\", and the value must be a string",
 				key, name);
 	}
 	*out = table;

@@ -84,7 +84,10 @@ static struct container *container_new(struct containers *all, const struct cont
 	struct container *c;
 
 	if (find_container(all, contained->id)) {
-		error_set(err, ERR_CONFLICT, "the container %s already exists", contained->id);
+		error_set(
+			err, ERR_CONFLICT,
+			"the container %s already exists in the guest: give another id, or delete this container first",
+			contained->id);
 		return NULL;
 	}
 	c = calloc(1, sizeof(*c));
@@ -213,7 +216,10 @@ static struct job *start_first(struct containers *all, const struct contained *c
 		const struct container *other = find_container(all, joins[i].id);
 
 		if (!other || other->init < 0) {
-			error_set(err, ERR_NOT_FOUND, "no container %s", joins[i].id);
+			error_set(
+				err, ERR_NOT_FOUND,
+				"there is no container %s in the guest: it was not started, or it has ended",
+				joins[i].id);
 			return NULL;
 		}
 		entry.joins[i] = other->init;
@@ -256,7 +262,10 @@ static struct job *start_further(struct containers *all, const struct contained 
 	struct job *job;
 
 	if (!c || c->init < 0) {
-		error_set(err, ERR_NOT_FOUND, "no container %s", contained->id);
+		error_set(
+			err, ERR_NOT_FOUND,
+			"there is no container %s in the guest: it was not started, or it has ended",
+			contained->id);
 		return NULL;
 	}
 	entry.init = inside.pid_namespace = c->init;

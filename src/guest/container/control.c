@@ -78,7 +78,7 @@ static int await_frozen(int group, bool frozen, struct error *err)
 		if (poll(&change, 1, (int)limit_get(LIMIT_CANCEL_MS)) == 0)
 			return error_set(
 				err, ERR_TIMEOUT,
-				"some processes of the container did not stand still or go on in time");
+				"the container was not paused or resumed in time, because some of its processes did not follow: try again");
 	}
 }
 
@@ -230,8 +230,10 @@ static int update(int group, char **words, struct error *err)
 		char *value = strchr(*words, '=');
 
 		if (!value)
-			return error_set(err, ERR_INVALID, "%.100s is not of the form FILE=VALUE",
-					 *words);
+			return error_set(
+				err, ERR_INVALID,
+				"%.100s is not a limit of a container: give a limit as FILE=VALUE, like pids.max=100",
+				*words);
 		*value = '\0';
 		if (write_control(group, *words, value + 1, err) < 0)
 			return -1;
@@ -254,13 +256,17 @@ static int control(char **words, struct error *err)
 	snprintf(path, sizeof(path), GROUP_PATH "/%.100s", words[1]);
 	autoclose int group = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (group < 0 || strchr(words[1], '/'))
-		return error_set(err, ERR_NOT_FOUND, "no container %.100s", words[1]);
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"there is no container %.100s in the guest: it was not started, or it has ended",
+			words[1]);
 	for (size_t i = 0; i < ARRAY_SIZE(controls); i++)
 		if (strcmp(words[0], controls[i].word) == 0)
 			return controls[i].run(group, words + 2, err);
-	return error_set(err, ERR_INVALID,
-			 "the guest's agent does not know the command %.100s for a container",
-			 words[0]);
+	return error_set(
+		err, ERR_INVALID,
+		"the guest's agent does not know the command %.100s for a container: this is a bug, or the guest's agent is of another version than microagent on the host",
+		words[0]);
 }
 
 int role_container(int argc, char **argv)

@@ -64,7 +64,7 @@ int group_make(int commands, const char *id, const struct contained_plan *plan, 
 	if (commands < 0)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the guest's kernel has no cgroups of version 2, and so can run no containers: choose another kernel");
+			"the guest's kernel has no cgroups of version 2, so the guest can run no containers: choose another kernel");
 	autoclose int group = open_container_group(commands, id);
 	if (group < 0)
 		return error_errno(err, errno, "cgroup of container %s", id);

@@ -196,7 +196,7 @@ static int cover_file(const char *path, struct error *err)
 	if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
 		return error_set(
 			err, ERR_INVALID,
-			"cannot mask %.300s: the container's /dev/null is not the null device",
+			"cannot mask %.300s, because /dev/null of the container is not the null device: leave /dev/null as the container's manager makes it",
 			path);
 	autoclose int tree =
 		open_tree(null, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);

@@ -100,9 +100,11 @@ static int make_directories(int root, const char *etc_path, struct error *err)
 	if (user_resolve(etc_path, USER_DEFAULT_NAME, &user, err) < 0)
 		return -1;
 	if (user.home[0] != '/' || strcmp(user.home, "/") == 0 || strstr(user.home, "/../"))
-		return error_set(err, ERR_CONFLICT,
-				 "the home of the image's user " USER_DEFAULT_NAME " is %.200s",
-				 user.home);
+		return error_set(
+			err, ERR_CONFLICT,
+			"the home of the image's user " USER_DEFAULT_NAME
+			" is %.200s, and must be an absolute path other than /: correct /etc/passwd of the image",
+			user.home);
 	home = user.home + 1;
 	autofree char *parent = strdup(home);
 	if (!parent)

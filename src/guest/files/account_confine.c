@@ -94,7 +94,7 @@ static int set_open(size_t i, const char *path, struct error *err)
 		       ? 0
 		       : error_set(
 				 err, ERR_INVALID,
-				 "the path %.200s is too long for the guest's program that edits accounts",
+				 "the path %.200s is too long for the guest's program that edits accounts: this is a bug of microagent",
 				 path);
 }
 

@@ -55,7 +55,7 @@ char *account_lines_add(const char *text, const struct account_line *line, struc
 			if (*id && !field_is(text + at, end, 2, id)) {
 				error_set(
 					err, ERR_CONFLICT,
-					"\"%s\" is in that file already, with a number other than %s",
+					"\"%s\" is already in this file with a number other than %s: remove its line from the image",
 					line->name, id);
 				return NULL;
 			}

@@ -27,11 +27,14 @@ static int copy_to_stdout(const char *path, struct error *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%.300s", path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%.300s: not a regular file", path);
+		return error_set(
+			err, ERR_INVALID,
+			"%.300s is not a regular file, so it cannot be copied: name a regular file",
+			path);
 	if ((uint64_t)st.st_size > limit)
 		return error_set(
 			err, ERR_INVALID,
-			"%.300s has %lld bytes, and copyout returns at most %llu: fetch the file by a command's stdout",
+			"%.300s has %lld bytes, and copyout returns at most %llu: run a command that writes the file to its stdout",
 			path, (long long)st.st_size, (unsigned long long)limit);
 	/* A file of /proc can be longer than stat() says, so the length is not checked here. The
 	 * agent, which reads stdout, has a limit. */

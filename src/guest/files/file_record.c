@@ -15,8 +15,10 @@ int file_record_put(struct buf *to, const char *name, const struct stat *st, str
 	uint8_t head[NAME_LENGTH + NUMBERS];
 
 	if (len == 0 || len > UINT16_MAX)
-		return error_set(err, ERR_INVALID,
-				 "a file has a name of %zu bytes, which cannot be listed", len);
+		return error_set(
+			err, ERR_INVALID,
+			"a file of the guest has a name of %zu bytes, and only names of 1 to 65535 bytes can be listed: rename this file",
+			len);
 	head[0] = (uint8_t)(len >> 8);
 	head[1] = (uint8_t)len;
 	be64_put(head + 2, (uint64_t)st->st_size);

@@ -49,11 +49,17 @@ static int write_from_stdin(const char *path, unsigned long long size, struct er
 	 * is not known yet. */
 	autoclose int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
 	if (fd < 0 && (errno == ENXIO || errno == EISDIR))
-		return error_set(err, ERR_INVALID, "%.300s: not a regular file", path);
+		return error_set(
+			err, ERR_INVALID,
+			"%.300s is not a regular file, so it cannot be written: name a regular file",
+			path);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%.300s", path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%.300s: not a regular file", path);
+		return error_set(
+			err, ERR_INVALID,
+			"%.300s is not a regular file, so it cannot be written: name a regular file",
+			path);
 	if (ftruncate(fd, 0) < 0)
 		return error_errno(err, errno, "%.300s", path);
 	for (;;) {
@@ -73,8 +79,8 @@ static int write_from_stdin(const char *path, unsigned long long size, struct er
 	if (done != size)
 		return error_set(
 			err, ERR_IO,
-			"%.300s was not written, because only %llu of its %llu bytes arrived", path,
-			done, size);
+			"%.300s was not written, because only %llu of its %llu bytes arrived: copy the file again",
+			path, done, size);
 	return 0;
 }
 

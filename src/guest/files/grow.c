@@ -33,7 +33,7 @@ static int device_bytes(dev_t device, uint64_t *bytes, struct error *err)
 	    (sectors = strtoull(text, &end, 10)) == 0 || *end != '\n')
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the file system is not made larger, because the guest's kernel does not show the size of the disk");
+			"the guest's file system was not made larger, because the guest's kernel does not show the size of its disk: choose another kernel");
 	*bytes = sectors * SECTOR;
 	return 0;
 }

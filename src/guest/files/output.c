@@ -32,7 +32,7 @@ static int follow_as_owner(void *data, const char *path, const struct stat *link
 	if (reading->link[0])
 		return error_set(
 			err, ERR_DENIED,
-			"%.200s and %.200s are links of different users, and no user has the rights of both",
+			"%.200s and %.200s are links of different users, and no user has the rights of both: name a path without these links",
 			reading->link, path);
 	snprintf(etc, sizeof(etc), "%s/etc", reading->root);
 	snprintf(uid, sizeof(uid), "%u", (unsigned)link->st_uid);

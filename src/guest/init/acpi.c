@@ -97,7 +97,7 @@ int acpi_parse_group(const void *reply, size_t len, struct error *err)
 	if (!open_message(reply, len, &type, &attrs) || type == NLMSG_ERROR)
 		return error_set(
 			err, ERR_NOT_FOUND,
-			"the guest's kernel does not report ACPI events, so the host cannot press a power button");
+			"the guest's kernel does not report ACPI events, so the host cannot press the power button of the machine: choose a kernel that has ACPI");
 	while (next_attr(&attrs, &a)) {
 		if (a.type != CTRL_ATTR_MCAST_GROUPS)
 			continue;
@@ -108,7 +108,7 @@ int acpi_parse_group(const void *reply, size_t len, struct error *err)
 	}
 	return error_set(
 		err, ERR_NOT_FOUND,
-		"the guest's kernel does not report ACPI events, so the host cannot press a power button");
+		"the guest's kernel does not report ACPI events, so the host cannot press the power button of the machine: choose a kernel that has ACPI");
 }
 
 bool acpi_parse_button(const void *message, size_t len)

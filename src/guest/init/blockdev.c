@@ -131,7 +131,7 @@ int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
 		if (why.code == ERR_TIMEOUT)
 			return error_set(
 				err, ERR_NOT_FOUND,
-				"no disk of the machine has the serial \"%s\" that its config names: this is a bug, or the guest's kernel lacks the driver",
+				"no disk of the machine has the serial \"%s\" that its config names: this is a bug, or the guest's kernel lacks the driver of the disk",
 				serial);
 		return error_set(err, why.code, "%.500s", why.msg);
 	}

@@ -20,8 +20,10 @@ int environ_check(json_t *env, const char *path, struct error *err)
 		const char *text = json_string_value(value);
 
 		if (!*key || strchr(key, '='))
-			return error_set(err, ERR_INVALID,
-					 "%s: \"%.64s\" is not the name of a variable", path, key);
+			return error_set(
+				err, ERR_INVALID,
+				"%s: \"%.64s\" is not the name of a variable: give a name that is not empty and has no \"=\"",
+				path, key);
 		if (!text || strlen(text) != json_string_length(value))
 			return error_set(err, ERR_INVALID, "%s.%.64s must be a string without NUL",
 					 path, key);

@@ -61,7 +61,10 @@ static int decode_one(const json_t *value, const char *path, struct rlimit_wish 
 	    get_value(value, path, "hard", &wish->has_hard, &wish->hard, err) < 0)
 		return -1;
 	if (wish->has_soft && wish->has_hard && wish->soft > wish->hard)
-		return error_set(err, ERR_INVALID, "%s.soft is above %s.hard", path, path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s.soft is above %s.hard: lower the soft limit, or raise the hard one",
+			path, path);
 	return 0;
 }
 

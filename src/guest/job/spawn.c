@@ -451,7 +451,7 @@ int spawn_explain_directory(const char *path, int errnum, struct error *err)
 	if (errnum == EXDEV)
 		return error_set(
 			err, ERR_DENIED,
-			"cannot enter the directory %.300s: it is outside the root directory",
+			"cannot enter the directory %.300s, because it is outside the root directory of the command: name a directory inside it",
 			path);
 	return error_errno(err, errnum, "cannot enter the directory %.300s", path);
 }
@@ -481,11 +481,13 @@ int spawn_exit_code(const struct spawn_failure *failure, const char *program, co
 		if (no_interpreter)
 			error_set(
 				err, ERR_NOT_FOUND,
-				"cannot execute %.300s: the file exists, but the interpreter or loader that it names does not",
+				"cannot execute %.300s: the file exists, but the interpreter or loader that it names does not: install that in the guest",
 				program);
 		else if (missing && !strchr(program, '/'))
-			error_set(err, ERR_NOT_FOUND, "%.300s: not found in PATH",
-				  *program ? program : "\"\"");
+			error_set(
+				err, ERR_NOT_FOUND,
+				"%.300s: not found in PATH: install this program in the guest, or give its whole path",
+				*program ? program : "\"\"");
 		else
 			error_errno(err, failure->errnum, "cannot execute %.300s", program);
 		return missing ? 127 : 126;

@@ -123,8 +123,9 @@ int dhcp_read(const uint8_t *bytes, size_t len, uint32_t transaction, const uint
 	if (len < HEADER || bytes[0] != 2 || bytes[1] != 1 || bytes[2] != 6 ||
 	    memcmp(bytes + 4, &transaction, 4) != 0 || memcmp(bytes + 28, mac, 6) != 0 ||
 	    memcmp(bytes + 236, cookie, 4) != 0)
-		return error_set(err, ERR_INVALID,
-				 "a packet is not an answer to the guest's DHCP request");
+		return error_set(
+			err, ERR_INVALID,
+			"a packet of the network is not an answer to the guest's DHCP request: check the DHCP server of the network");
 	memcpy(&answer.network.address, bytes + 16, 4);
 	at = bytes + HEADER;
 	while (at < end && *at != OPTION_END) {
@@ -135,18 +136,19 @@ int dhcp_read(const uint8_t *bytes, size_t len, uint32_t transaction, const uint
 		if (end - at < 2 || end - at - 2 < at[1])
 			return error_set(
 				err, ERR_INVALID,
-				"a DHCP answer is malformed: an option reaches past its end");
+				"the answer of the network's DHCP server is malformed, because an option reaches past its end: check that server");
 		read_option(at[0], at + 2, at[1], &answer);
 		at += 2 + at[1];
 	}
 	if (answer.kind != DHCP_OFFER && answer.kind != DHCP_ACK && answer.kind != DHCP_NAK)
 		return error_set(
 			err, ERR_INVALID,
-			"a DHCP answer is malformed: it is neither an offer nor an acknowledgement nor a refusal");
+			"the answer of the network's DHCP server is malformed, because it is neither an offer nor an acknowledgement nor a refusal: check that server");
 	if (answer.kind != DHCP_NAK &&
 	    (!answer.network.address.s_addr || !is_mask(answer.network.netmask)))
-		return error_set(err, ERR_INVALID,
-				 "a DHCP answer is malformed: it has no address or no netmask");
+		return error_set(
+			err, ERR_INVALID,
+			"the answer of the network's DHCP server is malformed, because it has no address or no netmask: check that server");
 	*out = answer;
 	return 0;
 }
@@ -228,12 +230,12 @@ static int dhcp_step(struct exchange *x, enum dhcp_kind kind, const struct dhcp_
 			if (out->kind == DHCP_NAK && kind == DHCP_REQUEST)
 				return error_set(
 					err, ERR_DENIED,
-					"the DHCP server of the network offered an address and then refused it");
+					"the DHCP server of the network offered an address to the guest and then refused it: check that server");
 		}
 	}
 	return error_set(
 		err, ERR_TIMEOUT,
-		"no DHCP server of the network has answered: the guest's card has no address");
+		"no DHCP server of the network has answered, so the guest's card has no address: check that the network has such a server");
 }
 
 int dhcp_ask(const char *interface, struct network *out, struct error *err)

@@ -36,7 +36,7 @@ static int take_socket(void *data, const struct netlink_reply *reply, struct err
 	if (!netlink_head(reply->body, &socket, sizeof(socket), &attributes))
 		return error_set(
 			err, ERR_IO,
-			"the guest's kernel gave an incomplete answer about the ports that programs listen on");
+			"the guest's kernel gave an incomplete answer about the ports that programs listen on: try again, or choose another kernel");
 	port_set_add(data, ntohs(socket.id.idiag_sport));
 	return 0;
 }

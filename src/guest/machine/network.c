@@ -41,7 +41,8 @@ static int decode_address(json_t *object, const char *key, enum json_need presen
 	if (json_get_string(object, "network", key, presence, &text, err) < 0)
 		return -1;
 	if (text && inet_pton(AF_INET, text, out) != 1)
-		return error_set(err, ERR_INVALID, "network.%s is not an IPv4 address", key);
+		return error_set(err, ERR_INVALID,
+				 "network.%s must be an IPv4 address, like 10.0.0.2", key);
 	return 0;
 }
 
@@ -56,7 +57,8 @@ static int decode_dns(json_t *object, struct network *out, struct error *err)
 
 		if (!text || inet_pton(AF_INET, text, &out->dns[out->ndns++]) != 1)
 			return error_set(err, ERR_INVALID,
-					 "network.dns[%zu] is not an IPv4 address", i);
+					 "network.dns[%zu] must be an IPv4 address, like 10.0.0.2",
+					 i);
 	}
 	return 0;
 }
@@ -120,8 +122,9 @@ static int find_card(char name[IFNAMSIZ], struct error *err)
 			return 0;
 		}
 	}
-	return error_set(err, ERR_NOT_FOUND,
-			 "there is no network card: this kernel has no driver for it");
+	return error_set(
+		err, ERR_NOT_FOUND,
+		"the guest has no network card, because its kernel has no driver for it: choose another kernel");
 }
 
 static void set_sockaddr(struct sockaddr *out, struct in_addr address)

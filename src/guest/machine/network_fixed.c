@@ -108,7 +108,7 @@ static int rename_card(const struct fixed_card *card, const char *name, struct e
 	if (netlink_request(card->fd, &message, err) < 0)
 		return error_prefix(
 			err,
-			"%s: the network card cannot be switched off, which the kernel requires before it is renamed",
+			"%s: the guest's network card cannot be switched off, which the kernel requires before the card is renamed",
 			card->path);
 	begin_card_change(&message, card, 0, 0);
 	netlink_put_string(&message, IFLA_IFNAME, name);
@@ -137,9 +137,10 @@ static int find_fixed_card(struct fixed_card *card, struct error *err)
 		return error_prefix(err, "%s: the guest's network cards cannot be listed",
 				    card->path);
 	if (!search.index)
-		return error_set(err, ERR_NOT_FOUND,
-				 "%s: no network card of the machine has this MAC address",
-				 card->path);
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"%s: no network card of the machine has this MAC address: name the address of one that it has",
+			card->path);
 	card->index = search.index;
 	memcpy(card->name, name, strlen(name) + 1);
 	snprintf(between, sizeof(between), "card-%u", card->index);
@@ -181,7 +182,7 @@ static int add_card_address(const struct fixed_card *card, json_t *item, const c
 	if (!text || !ip_parse_prefix(text, &ip, &bits))
 		return error_set(
 			err, ERR_INVALID,
-			"%s is not an address with the length of its prefix, like 10.0.0.2/24",
+			"%s must be an address with the length of its prefix, like 10.0.0.2/24",
 			path);
 	bool link_local4 = ip.family == AF_INET && ip.bytes[0] == 169 && ip.bytes[1] == 254;
 	const struct ifaddrmsg head = {.ifa_family = ip.family,
@@ -357,7 +358,8 @@ int network_fixed_apply(json_t *network, struct error *err)
 		return -1;
 	size_t count = json_array_size(list);
 	if (count > NETWORK_FIXED_MAX)
-		return error_set(err, ERR_INVALID, "network.interfaces has more than %d",
+		return error_set(err, ERR_INVALID,
+				 "network.interfaces may have at most %d entries: give fewer",
 				 NETWORK_FIXED_MAX);
 	autoclose int fd = netlink_open(NETLINK_ROUTE, err);
 	if (fd < 0)

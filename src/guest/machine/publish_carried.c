@@ -97,8 +97,9 @@ static int listen_on_carried(struct loop *loop, struct mux *mux, json_t *item, s
 	if (config_publish_decode(item, &number, err) < 0)
 		return -1;
 	if (number == 0)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "publish.guestPort 0, which means any port, needs vsock");
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"publish.guestPort 0, which means any port, needs vsock, and this machine has none: give a port from 1 to 65535");
 	if (mux_listens(mux, PUBLISH_PORT_FIRST + number))
 		return 0;
 	port = calloc(1, sizeof(*port));

@@ -151,7 +151,8 @@ static int kaudit_request(struct kaudit_link *link, const char *what, unsigned t
 	}
 	return error_set(
 		err, ERR_UNSUPPORTED,
-		"audit: %s: the guest's kernel does not answer, so nothing is traced by it", what);
+		"the audit system of the guest's kernel does not answer (%s), so the kernel traces no programs: choose another kernel",
+		what);
 }
 
 static int kaudit_set_status(struct kaudit_link *link, const char *what, struct audit_status status,
@@ -276,9 +277,10 @@ int kaudit_link_open(struct kaudit_link *link, struct error *err)
 	*link = (struct kaudit_link){
 		.fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_AUDIT)};
 	if (link->fd < 0)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "the guest's kernel has no audit, so nothing is traced by it: %s",
-				 strerror(errno));
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"the guest's kernel has no audit system, so it traces no programs: choose a kernel with CONFIG_AUDIT (%s)",
+			strerror(errno));
 	if (setsockopt(link->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) < 0 ||
 	    kaudit_begin(link, err) < 0) {
 		if (!err->msg[0])
