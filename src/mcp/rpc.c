@@ -56,10 +56,8 @@ int rpc_decode(const json_t *message, struct rpc_request *out, enum rpc_code *co
 		return error_set(
 			err, ERR_INVALID,
 			json_is_array(message)
-				? json_is_array(message)
-					  ? "a message must be an object, because only version 2025-03-26 of the protocol has batches: send one message a line"
-					  : "a message must be an object: send one object a line"
-				: "a message must be an object");
+				? "a message must be an object, because only version 2025-03-26 of the protocol has batches: send one message a line"
+				: "a message must be an object: send one object a line");
 	if (json_get_string(message, "", "jsonrpc", JSON_REQUIRED, &version, err) < 0)
 		return -1;
 	if (strcmp(version, "2.0") != 0)

@@ -115,7 +115,8 @@ static json_t *process_of(const struct record *record, char **args, const struct
 	json_t *env, *user;
 
 	if (!*args) {
-		error_set(err, ERR_INVALID, "a command is required");
+		error_set(err, ERR_INVALID,
+			  "a command is required: name a program after the container's ID");
 		return NULL;
 	}
 	for (; *args; args++)

@@ -232,9 +232,10 @@ int cmd_delete(const struct oci *oci, char **words, struct error *err)
 		return force && why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 	enum oci_status status = record_status(&record);
 	if (record_pid(&record) && !force && status != OCI_CREATED)
-		return error_set(err, ERR_CONFLICT,
-				 "cannot delete container %.64s that is not stopped: %s", record.id,
-				 oci_status_names[status]);
+		return error_set(
+			err, ERR_CONFLICT,
+			"cannot delete container %.64s that is not stopped: %s; kill it first, or give --force",
+			record.id, oci_status_names[status]);
 	if (end_standin(&record, err) < 0 ||
 	    (force && json_is_true(json_object_get(record.state, "owns")) &&
 	     end_kept_machine(&record, true, err) < 0))

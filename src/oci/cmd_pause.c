@@ -26,8 +26,9 @@ static int set_frozen(const struct oci *oci, char **words, bool frozen, struct e
 		return -1;
 	status = record_status(&record);
 	if (status != wanted)
-		return error_set(err, ERR_CONFLICT, "container not %s: %s",
-				 frozen ? "running" : "paused", oci_status_names[status]);
+		return error_set(err, ERR_CONFLICT, "container not %s: %s, so it cannot be %s",
+				 frozen ? "running" : "paused", oci_status_names[status],
+				 frozen ? "paused" : "resumed");
 	const char *const control[] = {frozen ? "freeze" : "thaw", record_text(&record, "guest"),
 				       NULL};
 	if (guest_control(&record, control, NULL, err) < 0)
@@ -142,12 +143,12 @@ static int check_against_machine(const struct record *record, const struct oci_r
 	if (r->memory_limit > 0 && memory && r->memory_limit > memory << 20)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"a limit of %lld bytes is more than the machine has, which is %lld MiB and does not grow: make the container again",
+			"a memory limit of %lld bytes is more than the machine has: its memory of %lld MiB does not grow; create the container again with this limit",
 			(long long)r->memory_limit, (long long)memory);
 	if (r->cpu_quota > 0 && cpus && (r->cpu_quota - 1) / period >= cpus)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"a quota of %lld of %lld is more than the machine has, which is %lld processors: make the container again",
+			"a quota of %lld microseconds in %lld is more than the machine has: it has %lld processors; create the container again with this quota",
 			(long long)r->cpu_quota, (long long)period, (long long)cpus);
 	return 0;
 }
@@ -269,7 +270,7 @@ int cmd_events(const struct oci *oci, char **words, struct error *err)
 	if (!stats)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"events cannot follow a container; --stats prints the present figures");
+			"events cannot follow a container: give --stats, which prints the present figures once");
 	const char *const control[] = {"stats", record_text(&record, "guest"), NULL};
 	if (guest_control(&record, control, &files, err) < 0)
 		return -1;

@@ -349,7 +349,7 @@ static int put_namespaces(json_t *container, const struct describe *d, struct er
 		if (n && n->path && !is_of_sandbox(d, name, n->path))
 			return error_set(
 				err, ERR_UNSUPPORTED,
-				"linux.namespaces: %s of %.200s, which is not a container of this machine: only containers of one pod can share it",
+				"linux.namespaces: %s is that of %.200s, which is not a container of this machine: name a container of the same pod",
 				name, n->path);
 		if (n && n->path) {
 			if (json_put_string(join, name, d->sandbox, err) < 0)

@@ -31,8 +31,10 @@ static int take_flag_text(const struct flag *flag, const char *value, struct err
 		return 0;
 	case FLAG_TEXTS:
 		if (texts->count == FLAG_TEXTS_MAX)
-			return error_set(err, ERR_INVALID, "--%s is given more than %d times",
-					 flag->name, FLAG_TEXTS_MAX);
+			return error_set(
+				err, ERR_INVALID,
+				"--%s is given more than %d times, which is the limit: leave some out",
+				flag->name, FLAG_TEXTS_MAX);
 		texts->text[texts->count++] = value;
 		return 0;
 	case FLAG_NUMBER:
@@ -44,7 +46,7 @@ static int take_flag_text(const struct flag *flag, const char *value, struct err
 		else if (number > 0)
 			return error_set(
 				err, ERR_UNSUPPORTED,
-				"--%s: a virtual machine cannot have descriptors of the host",
+				"--%s must be 0, because a virtual machine cannot have descriptors of the host",
 				flag->name);
 		return 0;
 	default:

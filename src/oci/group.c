@@ -56,8 +56,10 @@ char *group_path(const char *path, struct error *err)
 		return NULL;
 	}
 	if (memmem(buf_bytes(&out), out.len, "/..", 3)) {
-		error_set(err, ERR_INVALID,
-			  "linux.cgroupsPath: %.200s leads out of the cgroup hierarchy", path);
+		error_set(
+			err, ERR_INVALID,
+			"linux.cgroupsPath: %.200s leads out of the cgroup hierarchy: give a path without \"..\"",
+			path);
 		return NULL;
 	}
 	return buf_steal_string(&out, err);

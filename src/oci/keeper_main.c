@@ -51,7 +51,7 @@ static int take_links(struct keeper *k, struct containers_links *links, struct e
 	if (netns->nlinks > CONTAINERS_LINKS_MAX)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the container's network namespace has %zu links, and a machine takes at most %d: remove some",
+			"the container's network namespace has %zu links, and a machine can have at most %d: remove some",
 			netns->nlinks, CONTAINERS_LINKS_MAX);
 	k->links = netns_document(netns, err);
 	if (!k->links || netns_taps_make(netns, false, &k->taps, err) < 0)

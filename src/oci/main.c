@@ -73,8 +73,10 @@ static int dispatch(struct oci *oci, char **words, struct error *err)
 		}
 	for (size_t i = 0; i < ARRAY_SIZE(absent); i++)
 		if (strcmp(*words, absent[i]) == 0)
-			return error_set(err, ERR_UNSUPPORTED,
-					 "%s is not a command of this runtime", *words);
+			return error_set(
+				err, ERR_UNSUPPORTED,
+				"%s is not a command of this runtime: --help lists its commands",
+				*words);
 	return error_set(err, ERR_INVALID, "no command %.64s: " OCI_PROGRAM " --help lists them",
 			 *words);
 }

@@ -36,7 +36,10 @@ static int check_record_id(const char *id, struct error *err)
 	size_t len = strlen(id);
 
 	if (len == 0 || len > RECORD_ID_MAX || id[0] == '.' || strspn(id, letters) < len)
-		return error_set(err, ERR_INVALID, "invalid container ID format: %.64s", id);
+		return error_set(
+			err, ERR_INVALID,
+			"invalid container ID format: %.64s; use letters, digits, \"-\", \"_\", \"+\" and \".\", with no \".\" in front",
+			id);
 	return 0;
 }
 
@@ -89,7 +92,8 @@ static int hold_new(int root, const char *id, struct record *record, struct erro
 	/* The command delete may have removed the record before it was locked. Another container
 	 * may have the name now. */
 	if (!is_there(record))
-		return error_set(err, ERR_CONFLICT, "container was deleted while it was made: %s",
+		return error_set(err, ERR_CONFLICT,
+				 "container was deleted while it was made: %s; create it again",
 				 id);
 	record->id = strdup(id);
 	return record->id ? 0 : error_errno(err, ENOMEM, "%s", id);
@@ -294,12 +298,13 @@ static int hold_recorded(const struct record *record, const char *key, const cha
 
 	if (pid <= 0)
 		return error_set(err, ERR_NOT_FOUND,
-				 "the container has no process yet, or none any more");
+				 "the container has no process: it was not started, or has ended");
 	if (proc_hold(pid, &held, err) < 0)
 		return -1;
 	if (recorded_process(record, key, time) != pid) {
 		proc_let_go(&held);
-		return error_set(err, ERR_NOT_FOUND, "process %d has ended", (int)pid);
+		return error_set(err, ERR_NOT_FOUND, "process %d of the container has ended",
+				 (int)pid);
 	}
 	*out = held;
 	return 0;

@@ -236,8 +236,9 @@ int standin_hear(struct standin *standin, struct error *err)
 		len += n > 0 ? (size_t)n : 0;
 	} while ((n > 0 && len < sizeof(text)) || (n < 0 && errno == EINTR));
 	if (len == 0)
-		return error_set(err, ERR_IO,
-				 "the container's process has ended before the container was made");
+		return error_set(
+			err, ERR_IO,
+			"the container's process has ended before the container was made: create the container again");
 	json_auto_t *report = json_load_strict(text, len, err);
 	if (!report)
 		return -1;

@@ -72,8 +72,9 @@ static int explain_unstarted(const struct self *self, struct error *err)
 	    strstr(exit->start_error, "no container"))
 		return error_set(err, ERR_CONFLICT, "container not running: %s", exit->start_error);
 	return error_set(err, ERR_IO, "%s",
-			 *exit->start_error ? exit->start_error
-					    : "the process ended before the container was made");
+			 *exit->start_error
+				 ? exit->start_error
+				 : "the process ended before the container was made: try again");
 }
 
 /* --- the request ----------------------------------------------------------------------------- */
@@ -125,7 +126,9 @@ static int next_item(struct self *self, struct call_item *item, struct error *er
 	if (got != 0)
 		return got;
 	if (c->ended)
-		return error_set(err, ERR_UNAVAILABLE, "the machine of the container has ended");
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"the machine of the container has ended: delete the container, and create it again");
 	return connection_receive(c, err) < 0 ? -1 : calls_next(&c->calls, item, err);
 }
 
@@ -154,9 +157,10 @@ static int await_item(struct self *self, bool also_wake, struct call_item *item,
 		if (ready < 0 && errno != EINTR)
 			return error_errno(err, errno, "poll");
 		if (ready == 0)
-			return error_set(err, ERR_TIMEOUT,
-					 "the guest agent has not answered within %llu ms",
-					 (unsigned long long)limit_get(LIMIT_AGENT_ANSWER_MS));
+			return error_set(
+				err, ERR_TIMEOUT,
+				"the guest agent has not answered within %llu ms: try again, or end the container by delete --force",
+				(unsigned long long)limit_get(LIMIT_AGENT_ANSWER_MS));
 		if (slots[1].revents)
 			return 1;
 	}

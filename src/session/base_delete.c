@@ -30,7 +30,8 @@ static int refuse_used(struct microagent *agent, const struct base *base, struct
 	if ((pool_open(agent->state_path, base->name.full, &pool, &why) == 0 &&
 	     pool_read(&pool, &record, &why) == 0) ||
 	    why.code != ERR_NOT_FOUND) {
-		error_set(err, ERR_CONFLICT, "base %s has a pool", base->name.full);
+		error_set(err, ERR_CONFLICT, "base %s cannot be deleted, because it has a pool",
+			  base->name.full);
 		return error_reason(err, REASON_BASE_OF_POOL, base->name.full);
 	}
 	answer = microagent_session_list(agent, err);
@@ -42,13 +43,15 @@ static int refuse_used(struct microagent *agent, const struct base *base, struct
 		const char *name = json_text(session, "name", NULL);
 
 		if (of && strcmp(of, base->name.full) == 0)
-			error_set(err, ERR_CONFLICT, "session %s is made of base %s", name,
-				  base->name.full);
-		else if (!of && is_unreadable(agent, name))
 			error_set(err, ERR_CONFLICT,
-				  "session %s may be made of base %s: its " SESSION_RECORD
-				  " cannot be read",
+				  "session %s is made of base %s, so this base cannot be deleted",
 				  name, base->name.full);
+		else if (!of && is_unreadable(agent, name))
+			error_set(
+				err, ERR_CONFLICT,
+				"session %s may be made of base %s, so this base cannot be deleted: the session's " SESSION_RECORD
+				" cannot be read",
+				name, base->name.full);
 		else
 			continue;
 		return error_reason(err, REASON_BASE_OF_SESSION, name);

@@ -154,10 +154,10 @@ def test_a_command_in_each_child(web):
     [rooted] = fork("--on-fork", "id -un > /root/who", "--user", "root", check=0).stdout.split()
     assert run(web, rooted, "cat /root/who", "root") == "root\n"
     alive = {s["name"] for s in web.json("session", "list")["sessions"]}
-    for words, code, what in ((("--on-fork", "echo no such seed >&2; exit 3"), 1, "its command ended with exit code 3: no such seed"),
-                              (("--on-fork", "true", "-u", "nobody-here"), 1, "its command cannot be run: user \"nobody-here\""),
-                              (("--on-fork", "kill -TERM $$"), 1, "its command was ended by signal 15, which also happens if the machine switches itself off"),
-                              (("--on-fork", "echo begun; sleep 600", "--timeout", "1"), 75, "its command did not end within 1 s: begun")):
+    for words, code, what in ((("--on-fork", "echo no such seed >&2; exit 3"), 1, "the fork's command ended with exit code 3: no such seed"),
+                              (("--on-fork", "true", "-u", "nobody-here"), 1, "the fork's command cannot be run: user \"nobody-here\""),
+                              (("--on-fork", "kill -TERM $$"), 1, "the fork's command was ended by signal 15, which also happens if the machine switches itself off"),
+                              (("--on-fork", "echo begun; sleep 600", "--timeout", "1"), 75, "the fork's command did not end within 1 s: begun")):
         done = fork("--count", "2", *words)
         assert done.returncode == code and done.stdout == "" and f", a fork of session {name}: {what}" in done.stderr, done
         failed = done.stderr.split("session-", 1)[1].split(",")[0]
@@ -165,7 +165,7 @@ def test_a_command_in_each_child(web):
         assert line["parent"] == name and what in line["error"] and f"session-{failed}" not in alive
         assert {s["name"] for s in web.json("session", "list")["sessions"]} == alive and points(web, name) == []
     done = fork("--on-fork", "poweroff -f", "-u", "root", check=1)
-    assert f", a fork of session {name}: its machine ended, or was lost, while its command ran" in done.stderr and "hint" not in done.stderr
+    assert f", a fork of session {name}: the fork's machine ended, or was lost, while the fork's command ran" in done.stderr and "hint" not in done.stderr
     # A signal ends the command with its fork.
     slow = web.popen("session", "fork", name, "--on-fork", "sleep 600")
     wait_until(lambda: any('"sleep 600"' in log.read_text() for log in (web.state / "sessions").glob("*.bundle/audit.log")), "the command")
@@ -183,9 +183,9 @@ def children_in_the_making(host, parent):
 
 
 @pytest.mark.parametrize("end, why", (
-    ("kill", "its machine ended, or was lost, while its command ran: it is stopped: killed"),
-    ("stop", "its command was ended by signal 15, which also happens if the machine switches itself off"),
-    ("halt", "its command was ended by signal 15, which also happens if the machine switches itself off")))
+    ("kill", "the fork's machine ended, or was lost, while the fork's command ran: it is stopped: killed"),
+    ("stop", "the fork's command was ended by signal 15, which also happens if the machine switches itself off"),
+    ("halt", "the fork's command was ended by signal 15, which also happens if the machine switches itself off")))
 def test_a_child_is_ended_while_its_command_runs(web, end, why):
     """The guest decides how long the command runs, and cannot delay the end of its machine."""
     name = create(web)
@@ -505,7 +505,7 @@ def test_another_base_is_not_gone_back_to(web, renewed):
         disk.seek(before - 1)
         disk.write(bytes([last[0] ^ 1]))
     said = web("session", "restore", name, "first", check=1).stderr
-    assert f"session {name}, snapshot \"first\": the base's disk {base} is not the one that the session was cloned from" in said and "`microagent base create old-v1" in said, said
+    assert f"session {name}, snapshot \"first\": the base's disk {base} is not the disk from which the session was cloned" in said and "`microagent base create old-v1" in said, said
     assert run(web, name, "echo here") == "here\n" and points(web, name) == ["first"]
 
 
@@ -519,7 +519,7 @@ def test_a_fork_with_another_kernel(web, renewed):
         file.write(b"x")
     done = web("session", "fork", name)
     assert done.returncode == 1, done
-    assert f"fork of session {name}: it did not go on from the state of the session: the template was made with another kernel" in done.stderr
+    assert f"a fork of session {name} did not go on from the state of the session: the template was made with another kernel" in done.stderr
     assert "`microagent base warm old-v1` makes a template, of which new sessions are restored" in done.stderr, done.stderr
     assert [s["name"] for s in web.json("session", "list")["sessions"]] == [name] and points(web, name) == []
     assert run(web, name, "echo here") == "here\n"

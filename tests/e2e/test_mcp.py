@@ -330,7 +330,7 @@ def test_progress(server):
 def test_fork(place, server):
     sh(server, "echo mine > /tmp/mine; (while :; do sleep 1; done) > /dev/null 2>&1 &")
     assert "may have 2 machines at once" in server.fails("session_fork", session=server.session, count=2)
-    assert "its command ended with exit code 7" in server.fails("session_fork", session=server.session, onFork=["sh", "-c", "exit 7"])
+    assert "the fork's command ended with exit code 7" in server.fails("session_fork", session=server.session, onFork=["sh", "-c", "exit 7"])
     assert "600" in server.fails("session_fork", session=server.session, onFork=["true"], timeoutSeconds=601)
     assert "user and timeoutSeconds are for the command in onFork: give onFork, or leave them out" in server.fails("session_fork", session=server.session, user="root")
     got = server.got("session_fork", session=server.session, onFork=["sh", "-c", "id -un > /tmp/who"], user="root", timeoutSeconds=50)

@@ -273,7 +273,7 @@ def test_fork_and_snapshot(own):
     with pytest.raises(microagent.NotFoundError) as refused:
         own.restore("first")
     assert refused.value.reason == "no-snapshot" and refused.value.subject == own.name
-    with pytest.raises(microagent.IOFailedError, match="its command ended with exit code 7: not so"):
+    with pytest.raises(microagent.IOFailedError, match="the fork's command ended with exit code 7: not so"):
         own.fork(on_fork=["sh", "-c", "echo not so >&2; exit 7"])
     with pytest.raises(microagent.InvalidError, match="are of the command of on_fork"):
         own.fork(user="root")

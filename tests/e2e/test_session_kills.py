@@ -182,7 +182,7 @@ def test_a_destroy_while_another_empties_it(place):
     held = os.open(gone, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
     said = place("session", "destroy", name, check=1).stderr
-    assert f"session {name} is being destroyed by another command just now" in said, said
+    assert f"session {name} is being destroyed by another command just now: wait until that has ended" in said, said
     os.close(held)
     assert place.json("session", "gc")["removed"] == [{"name": name, "why": "its destruction was interrupted"}]
     assert place.json("session", "gc") == NOTHING and names(place.state / "archive") == []
@@ -346,7 +346,7 @@ def test_a_base_of_a_pool(place):
     (pool / "pool.json").write_text(json.dumps(record))
     refused = place("base", "delete", "web-v1")
     assert refused.returncode == 1
-    assert "base web-v1 has a pool\n" in refused.stderr
+    assert "base web-v1 cannot be deleted, because it has a pool\n" in refused.stderr
     assert "hint: `microagent pool drain --base web-v1` first" in refused.stderr
     place("pool", "drain", "--base", "web-v1", check=0)
 

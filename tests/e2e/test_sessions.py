@@ -149,7 +149,7 @@ def test_the_life_of_a_session(host, base):
 
     other = create(host, "--base", "web-v1", "--memory", 192)
     assert host("session", "exec", other["name"], "--", "ls", "/workspace", check=0).stdout == ""
-    assert "is made of base web-v1\nmicroagent: hint: `microagent session destroy session-" in refused(host, "base", "delete", "web-v1")
+    assert "is made of base web-v1, so this base cannot be deleted\nmicroagent: hint: `microagent session destroy session-" in refused(host, "base", "delete", "web-v1")
     host("quarantine", other["name"], check=0)
     for words in (("cp", f"{other['name']}:/f", "."), ("ls", other["name"])):
         said = refused(host, *words)
@@ -230,7 +230,7 @@ def test_a_damaged_base_is_not_cloned(host, base):
     host("base", "create", "web", check=0)
     damage(bundle(host, "web-v2") / "overlay.qcow2")
     said = refused(host, "session", "create", "--base", "web")
-    assert f"base web-v2 is damaged: its layer, {bundle(host, 'web-v2')}/overlay.qcow2, has changed since it was sealed" in said
+    assert f"base web-v2 is damaged: its layer, {bundle(host, 'web-v2')}/overlay.qcow2, has changed since the base was sealed" in said
     assert [c["ok"] for c in host.json("base", "verify", "web", check=1)["checks"]] == [True, True, False, True, True]
     damage(bundle(host, "web-v2") / "disk.img")
     (bundle(host, "web-v2") / "disk.img").unlink()
@@ -281,7 +281,7 @@ def test_refusals(host):
     for words, text, code in (
             (("base", "create", "a/b"), "cannot be a base's name", 2),
             (("base", "create", "n" * 33), "at most 32", 2),
-            (("base", "create", "web-v3"), "has a version in it, which microagent gives itself; name it web", 1),
+            (("base", "create", "web-v3"), "has a version in it, but microagent chooses the version itself: name the base web", 1),
             (("base", "create", "web", "--image", "nothing"), "nothing", 1),
             (("base", "delete", "web-v1"), "there is no base \"web-v1\"", 1),
             (("session", "create"), "--base NAME", 2),

@@ -225,7 +225,7 @@ def test_a_directory_that_comes_too_late(warm):
 
 def test_what_does_not_fit_is_booted(warm):
     for words, why in ((("--cold",), "a boot was asked for"),
-                       (("--memory", 300), "it has 300 MiB of memory, but the template has 256"),
+                       (("--memory", 300), "the session has 300 MiB of memory, but the template has 256"),
                        (("--network", "nat", "--publish", "18080:80"), "it publishes ports")):
         session = create(warm, *words)
         assert session["cold"] == why == record(warm, session["name"])["cold"]
@@ -349,7 +349,7 @@ def other_vmm(path):
     ("ram", os.unlink, "boot", "the template's ram: "),
     ("state", change, "boot", "the template's state is not what was saved"),
     ("template.json", other_vmm, "boot", "the template was made with another QEMU"),
-    ("disk.qcow2", change, "cold", "the template's disk has changed since it was saved"),
+    ("disk.qcow2", change, "cold", "the template's disk has changed since it was saved: make the template again"),
     ("template.json", halve, "cold", "the template of base web-v1 is damaged: "),
 ))
 def test_a_damaged_template_is_not_used(warm, part, damage, key, why):
@@ -458,7 +458,7 @@ def test_two_makers(cold):
     until(cold, "begun", first)
     for words in (WARM, ("base", "cool", "web")):
         said = cold(*words, check=1).stderr
-        assert "base web-v1: another command is making or removing its template" in said, said
+        assert "base web-v1: another command is making or removing the template of this base" in said, said
     said = cold("base", "delete", "web-v1", check=1).stderr
     assert "is being made of base web-v1 just now" in said, said
     assert first.wait() == 0

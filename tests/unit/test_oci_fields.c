@@ -197,10 +197,10 @@ static void versions(void **state)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		snprintf(more, sizeof(more), "{\"ociVersion\":\"%s\"}", bad[i]);
-		snprintf(text, sizeof(text),
-			 "ociVersion %s is not supported: this program knows 1.0.0 and later of 1; "
-			 "use an engine that writes those",
-			 bad[i]);
+		snprintf(
+			text, sizeof(text),
+			"ociVersion %s is not supported: this program knows the versions from 1.0.0 to those before 2.0.0; use an engine that writes one of these",
+			bad[i]);
 		assert_refused(more, text);
 	}
 }
@@ -223,8 +223,7 @@ static void namespaces(void **state)
 		 "linux.namespaces[3].type time is not supported: the guest's containers have no "
 		 "time namespaces; run the container without a time namespace"},
 		{"pid network ipc user",
-		 "linux.namespaces[3].type user is not supported: the guest's containers have no "
-		 "user namespaces; the machine confines them; run the container without a "
+		 "linux.namespaces[3].type user is not supported: the guest's containers have no user namespaces, because the machine confines them; run the container without a "
 		 "user "
 		 "namespace"},
 	};
@@ -248,13 +247,11 @@ static void namespaces(void **state)
 		"{\"linux\":{\"namespaces\":[{\"type\":\"pid\"},{\"type\":\"network\"},{\"type\":"
 		"\"ipc\"},"
 		"{\"type\":\"mount\",\"path\":\"/proc/1/ns/mnt\"}]}}",
-		"linux.namespaces[3].path of type mount is not supported: each container has one "
-		"of its own in the machine; leave the path out");
+		"linux.namespaces[3].path of type mount is not supported: each container has its own namespace of this type in the machine; leave the path out");
 	assert_refused(
 		"{\"linux\":{\"namespaces\":[{\"type\":\"cgroup\",\"path\":\"/proc/1/ns/cgroup\"},"
 		"{\"type\":\"pid\"},{\"type\":\"network\"},{\"type\":\"ipc\"}]}}",
-		"linux.namespaces[0].path of type cgroup is not supported: each container has one "
-		"of its own in the machine; leave the path out");
+		"linux.namespaces[0].path of type cgroup is not supported: each container has its own namespace of this type in the machine; leave the path out");
 	assert_accepted(
 		"{\"linux\":{\"namespaces\":[{\"type\":\"pid\",\"path\":\"/proc/1/ns/pid\"},"
 		"{\"type\":\"network\",\"path\":\"/run/netns/x\"},{\"type\":\"ipc\"},"
@@ -276,8 +273,7 @@ static void mounts(void **state)
 			 MOUNT("\"source\":\"/s\",\"options\":[\"rbind\",\"%s\"]"), shared[i]);
 		snprintf(
 			text, sizeof(text),
-			"mounts[0].options[1]: %s is not supported: what is mounted later does not "
-			"cross the border of a machine; use rprivate, or pass the annotation "
+			"mounts[0].options[1]: %s is not supported: a machine does not see what the host mounts later; use rprivate, or pass the annotation "
 			"io.microagent.propagation=ignore",
 			shared[i]);
 		assert_refused(more, text);
@@ -294,8 +290,7 @@ static void mounts(void **state)
 	}
 	assert_refused(
 		MOUNT("\"type\":\"nfs\""),
-		"mounts[0].type nfs is not supported: what the host could mount is not in the "
-		"machine; mount it on the host and bind it");
+		"mounts[0].type nfs is not supported: only the host can mount this file system; mount it on the host, and bind its directory");
 	assert_refused(
 		MOUNT("\"source\":\"/s\",\"options\":[\"bind\",\"rro\"]"),
 		"mounts[0].options[1]: rro is not supported: a machine sees a tree of mounts as one mount; use the option for a single mount");

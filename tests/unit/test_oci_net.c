@@ -238,7 +238,8 @@ static void no_more_than_there_is_room_for(void **state)
 		assert_ok(take_message(netns, &m, &err));
 	assert_int_equal(take_message(netns, &m, &err), -1);
 	assert_string_equal(
-		err.msg, "eth0: there are more than 32 addresses, and a machine can have no more");
+		err.msg,
+		"eth0: there are more than 32 addresses, and a machine can have no more: remove some");
 	make_route(&m, 2);
 	for (int i = 0; i < NETNS_ROUTES_MAX; i++)
 		assert_ok(take_message(netns, &m, &err));

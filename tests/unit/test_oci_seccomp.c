@@ -261,33 +261,33 @@ static void refused(void **state)
 	} rows[] = {
 		{"{}", "linux.seccomp.defaultAction is required"},
 		{"{\"defaultAction\":\"ALLOW\"}",
-		 "linux.seccomp.defaultAction is not known: ALLOW"},
+		 "linux.seccomp.defaultAction is not known: ALLOW; use a value of the runtime specification"},
 		{"{\"defaultAction\":\"SCMP_ACT_NOTIFY\"}",
-		 "linux.seccomp.defaultAction is not known: SCMP_ACT_NOTIFY"},
+		 "linux.seccomp.defaultAction is not known: SCMP_ACT_NOTIFY; use a value of the runtime specification"},
 		{"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"defaultErrnoRet\":4096}",
 		 "linux.seccomp.defaultErrnoRet must be from 0 to 4095"},
 		{"{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"flags\":[\"X\"]}",
-		 "linux.seccomp.flags[0] is not known: X"},
+		 "linux.seccomp.flags[0] is not known: X; use a value of the runtime specification"},
 		{"{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"architectures\":[\"SCMP_ARCH_VAX\"]}",
-		 "linux.seccomp.architectures[0] is not known: SCMP_ARCH_VAX"},
+		 "linux.seccomp.architectures[0] is not known: SCMP_ARCH_VAX; use an architecture of the runtime specification"},
 		{"{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"architectures\":[\"x\"]}",
-		 "linux.seccomp.architectures[0] is not known: x"},
+		 "linux.seccomp.architectures[0] is not known: x; use an architecture of the runtime specification"},
 		{"{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"syscalls\":[7]}",
 		 "linux.seccomp.syscalls[0] must be an object"},
 		{RULE("\"names\":[\"dup\"]"), "linux.seccomp.syscalls[0].action is required"},
 		{RULE("\"action\":\"SCMP_ACT_LOG\""),
-		 "linux.seccomp.syscalls[0].names must not be empty"},
+		 "linux.seccomp.syscalls[0].names must not be empty: name a system call"},
 		{RULE("\"names\":[\"dup\"],\"action\":\"SCMP_ACT_LOG\",\"args\":[{\"index\":6,"
 		      "\"op\":\"SCMP_CMP_EQ\",\"value\":1}]"),
 		 "linux.seccomp.syscalls[0].args[0].index must be from 0 to 5"},
 		{RULE("\"names\":[\"dup\"],\"action\":\"SCMP_ACT_LOG\",\"args\":[{\"index\":0,"
 		      "\"op\":\"EQ\",\"value\":1}]"),
-		 "linux.seccomp.syscalls[0].args[0].op is not known: EQ"},
+		 "linux.seccomp.syscalls[0].args[0].op is not known: EQ; use a value of the runtime specification"},
 		{RULE("\"names\":[\"dup\"],\"action\":\"SCMP_ACT_LOG\",\"args\":[{\"index\":0,"
 		      "\"op\":\"SCMP_CMP_EQ\",\"value\":-1}]"),
 		 "linux.seccomp.syscalls[0].args[0].value must be at least 0"},
 		{RULE("\"names\":[\"dup\"],\"action\":\"SCMP_ACT_LOG\",\"args\":[1,1,1,1,1,1,1]"),
-		 "linux.seccomp.syscalls[0].args must have at most 6 entries"},
+		 "linux.seccomp.syscalls[0].args must have at most 6 entries: leave some out"},
 	};
 
 	(void)state;

@@ -62,10 +62,10 @@ static void a_base_with_a_pool_stays(void **state)
 	assert_ok(pool_open_locked(rig->state, "web-v1", &pool, &err));
 	assert_ok(pool_write(&pool, &record, &err));
 	assert_fails(microagent_base_delete(rig->agent, "web-v1", &err), ERR_CONFLICT,
-		     "base web-v1 has a pool");
+		     "base web-v1 cannot be deleted, because it has a pool");
 	put(at(rig, "pool/web-v1/pool.json"), "{");
 	assert_fails(microagent_base_delete(rig->agent, "web-v1", &err), ERR_CONFLICT,
-		     "base web-v1 has a pool");
+		     "base web-v1 cannot be deleted, because it has a pool");
 	assert_int_equal(unlink(at(rig, "pool/web-v1/pool.json")), 0);
 	assert_ok(microagent_base_delete(rig->agent, "web-v1", &err));
 }

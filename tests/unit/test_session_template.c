@@ -110,10 +110,10 @@ static void what_does_not_fit_is_booted(void **state)
 	assert_cold(rig, &spec, "a boot was asked for");
 	spec = roomy;
 	spec.machine.memory_mib = 300;
-	assert_cold(rig, &spec, "it has 300 MiB of memory, but the template has 64");
+	assert_cold(rig, &spec, "the session has 300 MiB of memory, but the template has 64");
 	spec = roomy;
 	spec.machine.cpus = 2;
-	assert_cold(rig, &spec, "it has 2 processors, but the template has 1");
+	assert_cold(rig, &spec, "the session has 2 processors, but the template has 1");
 	spec = roomy;
 	spec.no_share = true;
 	assert_cold(rig, &spec, "without a spare port");
@@ -124,7 +124,7 @@ static void what_does_not_fit_is_booted(void **state)
 	spec.machine.rates.disk_bytes = 1 << 20;
 	assert_cold(rig, &spec, "its rates are limited");
 	/* The base's disk is small, and so is a quota that is not given. */
-	assert_cold(rig, &plain, "its disk has no room for the template's disk");
+	assert_cold(rig, &plain, "the session's disk has no room for the template's disk");
 }
 
 static void a_damaged_one_is_passed_over(void **state)
@@ -136,7 +136,8 @@ static void a_damaged_one_is_passed_over(void **state)
 	record = get_json(at(rig, BUNDLE "/template/template.json"));
 	assert_int_equal(chmod(at(rig, BUNDLE "/template/disk.qcow2"), 0600), 0);
 	put(at(rig, BUNDLE "/template/disk.qcow2"), "another");
-	assert_cold(rig, &roomy, "the template's disk has changed since it was saved");
+	assert_cold(rig, &roomy,
+		    "the template's disk has changed since it was saved: make the template again");
 	assert_int_equal(unlink(at(rig, BUNDLE "/template/disk.qcow2")), 0);
 	assert_cold(rig, &roomy, "the template's disk");
 	assert_int_equal(unlink(at(rig, BUNDLE "/template/template.json")), 0);
@@ -189,9 +190,9 @@ static void one_at_a_time(void **state)
 	assert_int_equal(mkdir(at(rig, BUNDLE "/.warming"), 0700), 0);
 	mine = locked(at(rig, BUNDLE "/.warming"), LOCK_EX);
 	assert_fails(microagent_base_warm(rig->agent, "web", &as_it_is, NULL, &err), ERR_CONFLICT,
-		     "another command is making or removing its template");
+		     "another command is making or removing the template of this base");
 	assert_fails(microagent_base_cool(rig->agent, "web", &err), ERR_CONFLICT,
-		     "another command is making or removing its template");
+		     "another command is making or removing the template of this base");
 	templates_sweep(rig->agent, NULL);
 	assert_true(is_there(at(rig, BUNDLE "/.warming")));
 	close(mine);

@@ -143,7 +143,7 @@ def test_two_do_not_fetch_the_same(mac, apple):
     with open(place / "UniversalMac_14.5_Restore.ipsw.part", "w", encoding="ascii") as part:
         fcntl.flock(part, fcntl.LOCK_EX)
         done = mac.base(ipsw=apple.url())
-        assert done.returncode == 1 and "is being fetched just now" in done.stderr and apple.asked == [], done.stderr
+        assert done.returncode == 1 and "is being fetched by another command" in done.stderr and apple.asked == [], done.stderr
     apple.tidy()
 
 

@@ -154,7 +154,7 @@ def test_who_puts_it_there_may_ask_for_a_password(mac):
 def test_a_script_that_is_not_the_shells(mac):
     script = mac.host.base / "script"
     script.write_text("#!/usr/bin/python3\n")
-    mac.refused(mac.base("--provision", script, put=NOT_PUT), f"{script} is not a shell script: a macOS guest always runs it by sh -e")
+    mac.refused(mac.base("--provision", script, put=NOT_PUT), f"{script} is not a script of sh, which runs it in a macOS guest: begin it with #!/bin/sh")
 
 
 @pytest.mark.soak

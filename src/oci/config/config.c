@@ -34,7 +34,9 @@ static int decode_sections(const json_t *document, const struct oci_notes *notes
 	    json_get_bool(root, "root", "readonly", JSON_OPTIONAL, &out->root_readonly, err) < 0)
 		return -1;
 	if (!*out->root_path)
-		return error_set(err, ERR_INVALID, "root.path must not be empty");
+		return error_set(
+			err, ERR_INVALID,
+			"root.path must not be empty: name the directory of the root file system");
 	if (get_name(document, "hostname", &out->hostname, err) < 0 ||
 	    get_name(document, "domainname", &out->domainname, err) < 0 ||
 	    json_get_object(document, "", "process", JSON_REQUIRED, &process, err) < 0 ||

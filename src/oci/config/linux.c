@@ -29,8 +29,10 @@ static int decode_namespace(const json_t *item, const char *path, struct oci_nam
 	while (i < OCI_NAMESPACE_TYPES && strcmp(oci_namespace_names[i], type) != 0)
 		i++;
 	if (i == OCI_NAMESPACE_TYPES)
-		return error_set(err, ERR_INVALID, "%s.type is not a known namespace: %s", path,
-				 type);
+		return error_set(
+			err, ERR_INVALID,
+			"%s.type is not a known namespace: %s; use a type of the runtime specification, like pid",
+			path, type);
 	if (*file && *file != '/')
 		return error_set(err, ERR_INVALID, "%s.path must be an absolute path", path);
 	out->type = (enum oci_namespace_type)i;
@@ -60,9 +62,10 @@ static int decode_namespaces(const json_t *system, struct oci_config *out, struc
 		if (decode_namespace(item, where, one, err) < 0)
 			return -1;
 		if (oci_config_namespace(out, one->type))
-			return error_set(err, ERR_INVALID,
-					 "%s.type is %s, but an earlier entry has this type too",
-					 where, oci_namespace_names[one->type]);
+			return error_set(
+				err, ERR_INVALID,
+				"%s.type is %s, but an earlier entry has this type too: leave one of them out",
+				where, oci_namespace_names[one->type]);
 		out->nnamespaces++;
 	}
 	return 0;
@@ -111,8 +114,10 @@ static int check_sysctl(const json_t *sysctl, struct error *err)
 		while (i < len && (isalnum((unsigned char)name[i]) || strchr("_-./:*@", name[i])))
 			i++;
 		if (!*name || i < len || strstr(name, "..") || strchr("./", *name))
-			return error_set(err, ERR_INVALID,
-					 "linux.sysctl.%s is not the name of a setting", name);
+			return error_set(
+				err, ERR_INVALID,
+				"linux.sysctl.%s is not the name of a setting: use a name like net.ipv4.ip_forward",
+				name);
 	}
 	return 0;
 }

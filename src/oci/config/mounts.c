@@ -189,7 +189,10 @@ static int decode_mount(const json_t *mount, const char *path, struct oci_mount 
 	    decode_options(mount, path, out, err) < 0)
 		return -1;
 	if (!*out->destination)
-		return error_set(err, ERR_INVALID, "%s.destination must not be empty", path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s.destination must not be empty: give the path of the mount in the container",
+			path);
 	/* Treats a mount of the type "bind" as a bind, as crun does. In runc only the option "bind"
 	 * or "rbind" makes a bind. */
 	if (out->type && strcmp(out->type, "bind") == 0)
@@ -199,10 +202,13 @@ static int decode_mount(const json_t *mount, const char *path, struct oci_mount 
 	if (out->is_bind && (out->propagation & (MS_SHARED | MS_SLAVE)))
 		out->propagation = 0;
 	if (out->is_bind && (!out->source || !*out->source))
-		return error_set(err, ERR_INVALID, "%s.source is required for a bind", path);
+		return error_set(err, ERR_INVALID,
+				 "%s.source is required for a bind: give a path of the host", path);
 	if (!out->is_bind && (!out->type || !*out->type))
-		return error_set(err, ERR_INVALID, "%s.type is required where nothing is bound",
-				 path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s.type is required for a mount that is not a bind: give a file system, like tmpfs",
+			path);
 	clean = oci_clean(out->destination, err);
 	if (!clean)
 		return -1;

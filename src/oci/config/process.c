@@ -27,13 +27,15 @@ static int decode_process_command(const json_t *process, const char *path, struc
 		return -1;
 	oci_path(where, path, "args");
 	if (!*out->args)
-		return error_set(err, ERR_INVALID, "%s must not be empty", where);
+		return error_set(err, ERR_INVALID,
+				 "%s must not be empty: give a program and its arguments", where);
 	for (size_t i = 0; out->env[i]; i++) {
 		const char *end = strchr(out->env[i], '=');
 
 		oci_path_item(where, path, "env", i);
 		if (!end || end == out->env[i])
-			return error_set(err, ERR_INVALID, "%s must be NAME=VALUE", where);
+			return error_set(err, ERR_INVALID, "%s must be NAME=VALUE, like TERM=xterm",
+					 where);
 	}
 	return 0;
 }
@@ -178,13 +180,19 @@ static int decode_rlimit(const json_t *item, const char *path, json_t *rlimits, 
 	    oci_get_uint64(item, path, "hard", JSON_REQUIRED, &hard, err) < 0)
 		return -1;
 	if (rlimit_name(type, name) < 0)
-		return error_set(err, ERR_INVALID, "%s.type is not a known limit: %s", path, type);
-	if (json_object_get(rlimits, name))
 		return error_set(err, ERR_INVALID,
-				 "%s.type is %s, but an earlier entry has this type too", path,
-				 type);
+				 "%s.type is not a known limit: %s; use a name like RLIMIT_NOFILE",
+				 path, type);
+	if (json_object_get(rlimits, name))
+		return error_set(
+			err, ERR_INVALID,
+			"%s.type is %s, but an earlier entry has this type too: leave one of them out",
+			path, type);
 	if (soft > hard)
-		return error_set(err, ERR_INVALID, "%s.soft is above %s.hard", path, path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s.soft is above %s.hard: lower the soft limit, or raise the hard one",
+			path, path);
 	made = json_pack("{s:o, s:o}", "soft", rlimit_value(soft), "hard", rlimit_value(hard));
 	return json_put(rlimits, name, made, err);
 }

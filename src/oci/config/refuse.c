@@ -126,7 +126,7 @@ static int check_version(const json_t *document, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_UNSUPPORTED,
-		"ociVersion %s is not supported: this program knows 1.0.0 and later of 1; use an engine that writes those",
+		"ociVersion %s is not supported: this program knows the versions from 1.0.0 to those before 2.0.0; use an engine that writes one of these",
 		version);
 }
 

@@ -57,7 +57,7 @@ static int decode_memory(const json_t *resources, const char *path, struct oci_r
 		return -1;
 	if (out->memory_limit > 0 && out->memory_limit < MEMORY_LEAST)
 		return error_set(err, ERR_INVALID,
-				 "%s.limit is %" PRId64 " bytes, and must be %" PRId64 " at least",
+				 "%s.limit is %" PRId64 " bytes, and must be at least %" PRId64,
 				 where, out->memory_limit, MEMORY_LEAST);
 	return 0;
 }
@@ -122,8 +122,10 @@ int oci_device_rules_decode(const json_t *resources, struct oci_config *out, str
 	if (json_get_array(resources, path, "devices", JSON_OPTIONAL, &list, err) < 0)
 		return -1;
 	if (json_array_size(list) > OCI_DEVICE_RULES_MAX)
-		return error_set(err, ERR_INVALID, "%s.devices has more than %d rules", path,
-				 OCI_DEVICE_RULES_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"%s.devices has more than %d rules, which is the limit: give fewer rules",
+			path, OCI_DEVICE_RULES_MAX);
 	out->device_rules = calloc(json_array_size(list) + 1, sizeof(*out->device_rules));
 	if (!out->device_rules)
 		return error_errno(err, ENOMEM, "%s.devices", path);

@@ -21,7 +21,7 @@ static int check_option(const char *option, bool crosses, const char *path, stru
 			       ? 0
 			       : error_set(
 					 err, ERR_UNSUPPORTED,
-					 "%s: %s is not supported: what is mounted later does not cross the border of a machine; use rprivate, or pass the annotation " OCI_PROPAGATION_ANNOTATION
+					 "%s: %s is not supported: a machine does not see what the host mounts later; use rprivate, or pass the annotation " OCI_PROPAGATION_ANNOTATION
 					 "=ignore",
 					 path, option);
 	case OCI_OPTION_RECURSIVE:
@@ -49,7 +49,7 @@ static int check_mount_type(const char *type, const char *path, struct error *er
 			return 0;
 	return error_set(
 		err, ERR_UNSUPPORTED,
-		"%s.type %s is not supported: what the host could mount is not in the machine; mount it on the host and bind it",
+		"%s.type %s is not supported: only the host can mount this file system; mount it on the host, and bind its directory",
 		path, type);
 }
 
@@ -147,7 +147,7 @@ static int check_namespaces(const struct oci_config *config, struct error *err)
 	if (n)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"linux.namespaces[%zu].type user is not supported: the guest's containers have no user namespaces; the machine confines them; run the container without a user namespace",
+			"linux.namespaces[%zu].type user is not supported: the guest's containers have no user namespaces, because the machine confines them; run the container without a user namespace",
 			(size_t)(n - config->namespaces));
 	/* Refuses a path for a mount or cgroup namespace. A path for a network namespace is
 	 * allowed, since the host's processes join that namespace. put_namespaces() checks the
@@ -157,7 +157,7 @@ static int check_namespaces(const struct oci_config *config, struct error *err)
 		if (n->path && (n->type == OCI_NAMESPACE_MOUNT || n->type == OCI_NAMESPACE_CGROUP))
 			return error_set(
 				err, ERR_UNSUPPORTED,
-				"linux.namespaces[%zu].path of type %s is not supported: each container has one of its own in the machine; leave the path out",
+				"linux.namespaces[%zu].path of type %s is not supported: each container has its own namespace of this type in the machine; leave the path out",
 				i, oci_namespace_names[n->type]);
 	}
 	return 0;

@@ -68,7 +68,9 @@ static int find_word(const struct word *words, size_t count, const char *name, c
 			return 0;
 		}
 	}
-	return error_set(err, ERR_INVALID, "%s is not known: %s", path, name);
+	return error_set(err, ERR_INVALID,
+			 "%s is not known: %s; use a value of the runtime specification", path,
+			 name);
 }
 
 /* Reads an action in the same way as runc. Only the actions ERRNO and TRACE use the number, and it
@@ -145,7 +147,10 @@ static int add_architectures(scmp_filter_ctx filter, const json_t *seccomp, stru
 
 		oci_path_item(where, PLACE, "architectures", i);
 		if (!token)
-			return error_set(err, ERR_INVALID, "%s is not known: %s", where, names[i]);
+			return error_set(
+				err, ERR_INVALID,
+				"%s is not known: %s; use an architecture of the runtime specification",
+				where, names[i]);
 		if (rc < 0 && rc != -EEXIST && rc != -EDOM)
 			return error_errno(err, -rc, "%s", where);
 	}
@@ -195,7 +200,8 @@ static int get_args(const json_t *item, const char *path, struct rule *rule, str
 	if (json_get_array(item, path, "args", JSON_OPTIONAL, &list, err) < 0)
 		return -1;
 	if (json_array_size(list) > MOST_ARGS)
-		return error_set(err, ERR_INVALID, "%s.args must have at most %d entries", path,
+		return error_set(err, ERR_INVALID,
+				 "%s.args must have at most %d entries: leave some out", path,
 				 MOST_ARGS);
 	json_array_foreach(list, i, arg)
 	{
@@ -241,7 +247,8 @@ static int add_rule(scmp_filter_ctx filter, const json_t *item, const char *path
 	    get_args(item, path, &rule, err) < 0)
 		return -1;
 	if (!*names)
-		return error_set(err, ERR_INVALID, "%s.names must not be empty", path);
+		return error_set(err, ERR_INVALID, "%s.names must not be empty: name a system call",
+				 path);
 	if (rule.action == standard)
 		return 0; /* libseccomp refuses a rule whose action is the default action */
 	for (size_t i = 0; names[i]; i++)
@@ -358,9 +365,11 @@ int oci_seccomp_compile(const json_t *seccomp, struct buf *program, unsigned *fl
 	    export_filter(filter, &made, err) < 0)
 		return -1;
 	if (made.len / sizeof(struct sock_filter) > BPF_MAXINSNS)
-		return error_set(err, ERR_UNSUPPORTED,
-				 PLACE " needs %zu instructions, and a kernel accepts at most %d",
-				 made.len / sizeof(struct sock_filter), BPF_MAXINSNS);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			PLACE
+			" needs %zu instructions, and a kernel accepts at most %d: use a profile with fewer rules",
+			made.len / sizeof(struct sock_filter), BPF_MAXINSNS);
 	if (buf_append(program, buf_bytes(&made), made.len, err) < 0)
 		return -1;
 	*flags = made_flags;

@@ -23,9 +23,10 @@ static struct netns_link *find_link(struct netns *netns, unsigned index)
 
 static int refuse_count(const char *link, int most, const char *what, struct error *err)
 {
-	return error_set(err, ERR_UNSUPPORTED,
-			 "%s: there are more than %d %s, and a machine can have no more", link,
-			 most, what);
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"%s: there are more than %d %s, and a machine can have no more: remove some", link,
+		most, what);
 }
 
 /* --- links ----------------------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ static int check_file(const json_t *metadata, const char *section, const char *k
 	if (!digest_is_valid(sha256))
 		return error_set(
 			err, ERR_INVALID,
-			"its record is damaged, because %s.sha256 is not a digest of 64 digits of 0-9 and a-f",
+			"the base's record is damaged, because %s.sha256 is not a digest of 64 digits of 0-9 and a-f",
 			section);
 	return 0;
 }
@@ -63,7 +63,7 @@ static int check_shape(const json_t *metadata, struct error *err)
 	if (format > BASE_FORMAT_MACOS)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"its format, %lld, is from a newer version of microagent: use that version",
+			"the base's format, %lld, is from a newer version of microagent: use that version",
 			(long long)format);
 	if (json_get_string(metadata, "", "name", JSON_REQUIRED, &name, err) < 0 ||
 	    json_get_int(metadata, "", "version", JSON_REQUIRED, 1, INT32_MAX, &version, err) < 0 ||
@@ -229,10 +229,12 @@ int base_open(const struct microagent *agent, const char *word, enum base_use us
 	if (flock(base.fd, (use == BASE_SHARED ? LOCK_SH : LOCK_EX) | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK)
 			return error_errno(err, errno, "%s", base.path);
-		return error_set(err, ERR_CONFLICT,
-				 use == BASE_SHARED ? "base %s is being deleted by another command"
-						    : "a session is being made of base %s just now",
-				 base.name.full);
+		return error_set(
+			err, ERR_CONFLICT,
+			use == BASE_SHARED
+				? "base %s is being deleted by another command: name another base"
+				: "a session is being made of base %s just now: try again when it is made",
+			base.name.full);
 	}
 	/* The bundle may have been deleted after it was opened and before it was locked. */
 	if (fstat(base.fd, &locked) < 0 ||
@@ -318,7 +320,7 @@ static int check_digest(const struct base *base, const struct base_file *file, s
 		return 0;
 	error_set(
 		err, ERR_CONFLICT,
-		"base %s is damaged: its %s, %s, has changed since it was sealed (its digest is %.12s now, and was %.12s)",
+		"base %s is damaged: its %s, %s, has changed since the base was sealed (the digest is %.12s now, and was %.12s)",
 		base->name.full, file->label, file->path, now, file->sha256);
 	return error_reason(err, REASON_BASE_DAMAGED, base->name.name);
 }

@@ -136,9 +136,10 @@ static json_t *verify_base_file(const struct sealed_file *file)
 	else if (digest_of(fd, file->part, now, &why) == 0 && strcmp(now, file->sha256) != 0) {
 		refreshed = *now && strcmp(now, file->newer) == 0;
 		if (!refreshed)
-			error_set(&why, ERR_CONFLICT,
-				  "%s: its digest is %.12s now, and was %.12s when it was sealed",
-				  file->path, *now ? now : "none", file->sha256);
+			error_set(
+				&why, ERR_CONFLICT,
+				"%s has changed since its base was sealed: its digest is %.12s now, and was %.12s",
+				file->path, *now ? now : "none", file->sha256);
 	}
 	if (why.code)
 		return json_pack("{s:s,s:s,s:b,s:o}", "what", file->what, "file", file->path, "ok",

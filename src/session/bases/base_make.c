@@ -157,7 +157,7 @@ static int find_parts(struct making *m, struct error *err)
 	if (spec->oci && spec->image)
 		return error_set(
 			err, ERR_INVALID,
-			"a base is made of one image, but image \"%.128s\" and %.128s are given",
+			"a base is made of one image, but image \"%.128s\" and %.128s are given: leave one of them out",
 			spec->image, spec->oci);
 	if (cache_kernel_find(spec->kernel, m->architecture, &m->kernel, err) < 0 ||
 	    kernel_check(m->kernel.path, err) < 0 ||
@@ -234,7 +234,7 @@ static int copy_base_disk(const struct making *m, struct error *err)
 	if (wanted && wanted < had)
 		return error_set(
 			err, ERR_INVALID,
-			"base.size: a disk of %lld MiB is too small: image %s has %llu MiB",
+			"base.size: a disk of %lld MiB is too small: image %s has %llu MiB; choose a larger size",
 			(long long)m->spec->size_mib, m->image.path,
 			(unsigned long long)(had + (1 << 20) - 1) >> 20);
 	if (wanted)
@@ -297,7 +297,7 @@ int microagent_base_create(struct microagent *agent, const char *word,
 	if (m.base.version)
 		return error_set(
 			err, ERR_INVALID,
-			"\"%s\" has a version in it, which microagent gives itself; name it %s",
+			"\"%s\" has a version in it, but microagent chooses the version itself: name the base %s",
 			word, m.base.name);
 	if (machine_check(&spec->machine, MACHINE_BASE, err) < 0)
 		return -1;

@@ -108,8 +108,10 @@ static int judge_script(const struct provisioning *p, const struct microagent_re
 		return error_set(err, ERR_INVALID, "%s cannot be run in the image: %s", name,
 				 result->start_error);
 	if (result->timed_out)
-		return error_set(err, ERR_TIMEOUT, "%s did not end within %llu s", name,
-				 (unsigned long long)limit_get(LIMIT_PROVISION_MS) / 1000);
+		return error_set(
+			err, ERR_TIMEOUT,
+			"%s did not end within %llu s: look at what this script waits for, or make it shorter",
+			name, (unsigned long long)limit_get(LIMIT_PROVISION_MS) / 1000);
 	if (result->exit_code == 0)
 		return 0;
 	return error_set(err, ERR_IO, "%s ended with exit code %d%s%s%s", name, result->exit_code,

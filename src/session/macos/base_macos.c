@@ -46,8 +46,10 @@ static int check_script(const char *path, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
 		if (strlen(shells[i]) == len && memcmp(text, shells[i], len) == 0)
 			return 0;
-	return error_set(err, ERR_INVALID,
-			 "%s is not a shell script: a macOS guest always runs it by sh -e", path);
+	return error_set(
+		err, ERR_INVALID,
+		"%s is not a script of sh, which runs it in a macOS guest: begin it with #!/bin/sh",
+		path);
 }
 
 /* Returns the path of the script that puts the agent on the disk. The caller frees the path. The
@@ -66,9 +68,10 @@ static char *find_agent_script(const struct microagent_base_spec *spec, struct e
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		error_set(err, ERR_INVALID,
-			  "%s, which is named as the agent of macOS guests, is not a program",
-			  path);
+		error_set(
+			err, ERR_INVALID,
+			"%s, which is named as the agent of macOS guests, is not a program: name another file",
+			path);
 		return NULL;
 	}
 	return steal_ptr(&path);
@@ -94,7 +97,7 @@ int macos_base_check(const struct making *m, struct error *err)
 		if (others[i].given)
 			return error_set(
 				err, ERR_INVALID,
-				"base.%s is for Linux guests, but a base made of a restore image has macOS",
+				"base.%s is for Linux guests, but a base made of a restore image has macOS: leave it out",
 				others[i].name);
 	if ((spec->script && check_script(spec->script, err) < 0) ||
 	    (ipsw_is_url(spec->ipsw) && ipsw_url_check(spec->ipsw, name, err) < 0))

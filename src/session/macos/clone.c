@@ -83,7 +83,8 @@ static int check_least(const struct base *base, const char *field, const char *k
 	if (given >= least)
 		return 0;
 	return error_set(
-		err, ERR_INVALID, "session.%s: macOS %.32s needs at least %lld%s, and has %lld",
+		err, ERR_INVALID,
+		"session.%s: macOS %.32s needs at least %lld%s, and is given %lld: give it more",
 		field, json_text(macos, "version", "?"), (long long)least, unit, (long long)given);
 }
 
@@ -109,7 +110,7 @@ int macos_check_publish(const struct base *base, const char *const *publish, str
 		return 0;
 	return error_set(
 		err, ERR_UNSUPPORTED,
-		"config.network.portForwards: the agent of macOS guests publishes no ports");
+		"config.network.portForwards: the agent of macOS guests publishes no ports: leave them out");
 }
 
 int macos_check_pool(const struct base *base, int64_t size, struct error *err)
@@ -120,6 +121,6 @@ int macos_check_pool(const struct base *base, int64_t size, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"a pool of %lld is too large: base %s is macOS, and Apple allows %lld running macOS guests on a Mac",
+		"a pool of %lld is too large: base %s is macOS, and Apple allows %lld running macOS guests on a Mac; choose a smaller size",
 		(long long)size, base->name.full, (long long)most);
 }

@@ -156,7 +156,10 @@ static int fetch_named(const struct making *m, const char *url, const char *name
 	if (fd < 0)
 		return error_errno(err, errno, "%s", part_path);
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return error_set(err, ERR_CONFLICT, "%s is being fetched just now", url);
+		return error_set(
+			err, ERR_CONFLICT,
+			"%s is being fetched by another command: try again when that has ended",
+			url);
 	f.before = part_size(&f);
 	if (run_curl(&f, &curl, &why) < 0 || curl != 0 || (f.code != 200 && f.code != 206) ||
 	    part_size(&f) <= 0)

@@ -63,8 +63,10 @@ int ipsw_url_check(const char *url, char name[IPSW_NAME_MAX + 1], struct error *
 	size_t len = strlen(url);
 
 	if (strncmp(url, SCHEME, strlen(SCHEME)) != 0)
-		return error_set(err, ERR_INVALID,
-				 "%.200s: restore images are fetched only by https", url);
+		return error_set(
+			err, ERR_INVALID,
+			"%.200s: restore images are fetched only by https: give an address that begins with https://",
+			url);
 	path = host + strcspn(host, "/");
 	if (!is_apples(host, (size_t)(path - host)))
 		return error_set(

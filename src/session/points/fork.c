@@ -160,7 +160,7 @@ static int boot_child(const struct fork *fork, struct microagent_session *child,
 	if (strcmp(json_text(boot, "how", ""), "restored") == 0)
 		return 0;
 	error_set(err, ERR_CONFLICT,
-		  "fork of session %s: it did not go on from the state of the session: %s",
+		  "a fork of session %s did not go on from the state of the session: %s",
 		  fork->parent->name, json_text(boot, "why", "the reason is not known"));
 	return error_reason(err, REASON_SESSION_COLD,
 			    json_text(fork->record, "base", fork->parent->name));

@@ -38,7 +38,7 @@ int on_fork_check(const struct microagent_exec *command, struct error *err)
 	if (command->terminal || command->resume_seconds)
 		return error_set(
 			err, ERR_INVALID,
-			"the command of a fork cannot have a terminal and cannot be resumed");
+			"the command of a fork cannot have a terminal and cannot be resumed: start it without both");
 	if (command->timeout_seconds < 0 ||
 	    (uint64_t)command->timeout_seconds > limit_get(LIMIT_ON_FORK_MOST_S))
 		return error_set(err, ERR_INVALID,
@@ -74,19 +74,21 @@ static int judge(const struct microagent_exec *command, const struct microagent_
 	if (result->cancelled)
 		return error_set(err, ERR_UNAVAILABLE, "cancelled");
 	if (result->start_error[0])
-		return error_set(err, ERR_IO, "its command cannot be run: %s", result->start_error);
+		return error_set(err, ERR_IO, "the fork's command cannot be run: %s",
+				 result->start_error);
 	if (result->timed_out)
-		return error_set(err, ERR_TIMEOUT, "its command did not end within %lld s%s%s",
+		return error_set(err, ERR_TIMEOUT,
+				 "the fork's command did not end within %lld s%s%s",
 				 (long long)seconds_of(command), *line ? ": " : "", line);
 	if (result->signal)
-		return error_set(err, ERR_IO, "its command was ended by signal %d%s%s%s",
+		return error_set(err, ERR_IO, "the fork's command was ended by signal %d%s%s%s",
 				 result->signal,
 				 result->signal == SIGTERM
 					 ? ", which also happens if the machine switches itself off"
 					 : "",
 				 *line ? ": " : "", line);
 	if (result->exit_code)
-		return error_set(err, ERR_IO, "its command ended with exit code %d%s%s",
+		return error_set(err, ERR_IO, "the fork's command ended with exit code %d%s%s",
 				 result->exit_code, *line ? ": " : "", line);
 	return 0;
 }
@@ -178,7 +180,8 @@ int on_fork_run(struct microagent_session *child, const char *parent,
 		char how[ENDING_TEXT];
 
 		describe_end(child, how);
-		error_set(&why, ERR_IO, "its machine ended, or was lost, while its command ran%s",
+		error_set(&why, ERR_IO,
+			  "the fork's machine ended, or was lost, while the fork's command ran%s",
 			  how);
 	}
 	status = ended ? judge(command, &result, &why) : -1;

@@ -249,7 +249,7 @@ static int check_point_file(const json_t *record, const char *key, struct error 
 		       ? 0
 		       : error_set(
 				 err, ERR_INVALID,
-				 "its record is damaged, because %s.sha256 is not a digest of 64 digits of 0-9 and a-f",
+				 "the snapshot's record is damaged, because %s.sha256 is not a digest of 64 digits of 0-9 and a-f",
 				 key);
 }
 
@@ -297,7 +297,7 @@ int point_open(const struct workspace *ws, const char *name, enum point_use use,
 	if (flock(point.fd, LOCK_SH | LOCK_NB) < 0)
 		return error_set(
 			err, ERR_CONFLICT,
-			"snapshot %s is being deleted by another command: choose another one",
+			"snapshot %s is being deleted by another command: choose another snapshot",
 			name);
 	if (asprintf(&point.path, "%s/%s/" POINTS_DIR "/%s", ws->dir->path, ws->id, name) < 0) {
 		point.path = NULL;

@@ -98,7 +98,7 @@ int point_note(const struct workspace *ws, const char *what, const char *name, j
 		 * was started meanwhile, or has not quite ended. */
 		error_set(
 			&why, ERR_CONFLICT,
-			"it cannot be reached, because it is ending or not yet running: try again when it is running");
+			"the session cannot be reached, because it is ending or not yet running: try again when it is running");
 	}
 	return error_copy(err, &why);
 }

@@ -112,7 +112,7 @@ static json_t *describe_file(const struct point *point, const char *name, bool h
 	if (!S_ISREG(st.st_mode)) {
 		error_set(
 			err, ERR_IO,
-			"%s/%s is not a regular file, although the live supervisor says that it saved it: this is a bug, or the supervisor was taken over",
+			"%s/%s is not a regular file, although the live supervisor says that it saved a snapshot there: this is a bug, or the supervisor was taken over",
 			point->path, name);
 		return NULL;
 	}
@@ -228,8 +228,10 @@ static int verify_file(const struct point *point, const char *name, const char *
 		return error_prefix(err, "%s/%s", point->path, name);
 	if (strcmp(digest, json_text(said, "sha256", "")) == 0)
 		return 0;
-	return error_set(err, ERR_CONFLICT, "the snapshot is damaged: %s/%s is not what was saved",
-			 point->path, name);
+	return error_set(
+		err, ERR_CONFLICT,
+		"the snapshot is damaged, because %s/%s is not what was saved: choose another snapshot",
+		point->path, name);
 }
 
 int point_verify(const struct point *point, struct error *err)

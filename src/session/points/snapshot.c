@@ -53,7 +53,7 @@ static int require_quota(const struct point *point, const struct workspace *ws, 
 		return 0;
 	error_set(
 		err, ERR_CONFLICT,
-		"its disk and the disks of its snapshots would have %lld MiB, and its quota is %lld MiB",
+		"the session's disk and the disks of its snapshots would have %lld MiB, but the session's quota is %lld MiB",
 		(long long)((bytes + MIB - 1) / MIB), (long long)(quota / MIB));
 	return error_reason(err, REASON_SESSION_AT_QUOTA, json_text(record, "name", ""));
 }
@@ -104,8 +104,9 @@ static int replace_disk(const struct workspace *ws, const struct point *copy, co
 	if (lock < 0)
 		return -1;
 	if (lease_is_held(ws))
-		return error_set(err, ERR_CONFLICT,
-				 "it was started again by another command meanwhile: try again");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the session was started again by another command meanwhile: try again");
 	/* Another process may have put the session into quarantine meanwhile. */
 	if (refuse_quarantined(ws, err) < 0 ||
 	    point_note_at_rest(ws, "restored", name, NULL, err) < 0)
@@ -156,7 +157,7 @@ static int check_boot(const struct microagent_session *session, const struct poi
 		if (strcmp(json_text(entry, "artifact", ""), "base") != 0)
 			continue;
 		error_set(err, ERR_CONFLICT,
-			  "the base's disk %s is not the one that the session was cloned from",
+			  "the base's disk %s is not the disk from which the session was cloned",
 			  json_text(json_object_get(verification, "base"), "path", ""));
 		return error_reason(err, REASON_BASE_DAMAGED,
 				    json_text(session->record, "base", session->name));

@@ -30,7 +30,7 @@ static int decode_pool(const json_t *json, struct pool_record *out, struct error
 	if (strlen(network) >= sizeof(record.network))
 		return error_set(
 			err, ERR_INVALID,
-			"its record is damaged, because its network is none that microagent knows");
+			"the pool's record is damaged, because microagent does not know the network that it names");
 	snprintf(record.network, sizeof(record.network), "%s", network);
 	snprintf(record.backend, sizeof(record.backend), "%s", backend);
 	*out = record;

@@ -40,7 +40,7 @@ static int destroy_member(struct microagent_session *session, struct error *err)
 		if (clock_mono_ns() > deadline)
 			return error_set(
 				err, ERR_TIMEOUT,
-				"session %s is being destroyed by another command, which does not end",
+				"session %s is being destroyed by another command, which does not end: look at that command, or end it",
 				session->name);
 		nanosleep(&moment, NULL);
 	}

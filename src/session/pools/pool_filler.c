@@ -51,9 +51,10 @@ int pool_filler_lock(const struct pool *pool, struct error *err)
 	if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
 		if (errno != EAGAIN && errno != EACCES)
 			return error_errno(err, errno, "%s/" POOL_LOCK, pool->dir.path);
-		return error_set(err, ERR_CONFLICT,
-				 "the pool of %s is being filled by another process already",
-				 pool->base);
+		return error_set(
+			err, ERR_CONFLICT,
+			"another process is already filling the pool of %s: wait until it has ended",
+			pool->base);
 	}
 	return steal_fd(&fd);
 }

@@ -69,7 +69,7 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 	if (disk < free_disk)
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"%llu MiB of disk are free where the state directory is, and %llu MiB must stay free",
+			"%llu MiB of disk are free where the state directory is, and %llu MiB must stay free: make room on this disk",
 			(unsigned long long)disk, (unsigned long long)free_disk);
 	/* If the memory use of other members is unknown, the next member is expected to use its
 	 * whole memory. */
@@ -80,12 +80,12 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 	if ((int64_t)members >= members_max())
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"%zu sessions are kept ready, which is the most for %lld processors",
+			"%zu sessions are kept ready, which is the most for %lld processors: make a pool smaller",
 			members, (long long)processors());
 	if (available < wanted)
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"%lld MiB of memory are available, and the next session needs %lld",
+			"%lld MiB of memory are available, and the next session needs %lld: free some, or make the pool smaller",
 			(long long)available, (long long)wanted);
 	return 0;
 }
@@ -121,7 +121,7 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 			(long long)total, (long long)kept);
 	if (record->cpus > processors())
 		return error_set(err, ERR_INVALID,
-				 "pool.cpus is %lld, but this host has %lld processors",
+				 "pool.cpus is %lld, but this host has %lld processors: give fewer",
 				 (long long)record->cpus, (long long)processors());
 	if (record->size > rest)
 		return error_set(

@@ -44,13 +44,13 @@ static int make_record(const struct base *base, const char *backend,
 	const char *network = machine.network ? machine.network : "nat";
 
 	if (spec->size < 1 || spec->size > INT32_MAX) {
-		error_set(err, ERR_INVALID, "a pool has at least one session");
+		error_set(err, ERR_INVALID, "a pool must have at least one session");
 		return error_reason(err, REASON_POOL_OF_NONE, base->name.full);
 	}
 	if (strcmp(network, "nat") != 0 && strcmp(network, "isolated") != 0)
 		return error_set(
 			err, ERR_INVALID,
-			"network \"%.32s\": the sessions of a pool can have only nat or isolated",
+			"network \"%.32s\" is refused: the sessions of a pool can have only nat or isolated",
 			network);
 	*out = (struct pool_record){
 		.size = spec->size, .memory_mib = machine.memory_mib, .cpus = machine.cpus};
@@ -98,7 +98,8 @@ int microagent_pool_set(struct microagent *agent, const struct microagent_pool_s
 	int status;
 
 	if (!spec->base)
-		return error_set(err, ERR_INVALID, "a pool needs a base");
+		return error_set(err, ERR_INVALID,
+				 "a pool needs a base of which its sessions are cloned: name one");
 	if (machine_check(&spec->machine, MACHINE_POOL, err) < 0 ||
 	    base_open(agent, spec->base, BASE_SHARED, &base, err) < 0 ||
 	    make_record(&base, agent->backend->name, spec, &record, err) < 0 ||

@@ -141,7 +141,8 @@ json_t *microagent_archive_remove_older(struct microagent *agent, int64_t second
 	autofree char *path = NULL;
 
 	if (seconds < 1) {
-		error_set(err, ERR_INVALID, "the age must be at least one second");
+		error_set(err, ERR_INVALID,
+			  "the age of the archives to be removed must be at least one second");
 		return NULL;
 	}
 	removal.before = (time_t)(clock_real_ns() / (int64_t)NS_PER_S - seconds);

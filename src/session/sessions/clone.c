@@ -37,7 +37,7 @@ static int reflink(int from, int dir, const char *name, struct error *err)
 	if (file_never_clones(dir))
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"this file system has no reflinks, so a disk cannot be cloned at once");
+			"the file system of the state directory has no reflinks, so a disk cannot be cloned at once: use a file system that has them, like XFS");
 	to = file_make_clone(from, dir, name, &cloned, &why);
 	if (to < 0)
 		return error_errno(err, errno, "%s", name);
@@ -47,7 +47,7 @@ static int reflink(int from, int dir, const char *name, struct error *err)
 	if (why == ENOTSUP || why == ENOTTY || why == EXDEV || why == EINVAL)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"this file system has no reflinks, so a disk cannot be cloned at once");
+			"the file system of the state directory has no reflinks, so a disk cannot be cloned at once: use a file system that has them, like XFS");
 	return error_errno(err, why, "%s", name);
 }
 

@@ -185,7 +185,7 @@ static int end_token(const struct microagent_session *session, struct error *err
 		return 0;
 	return error_set(
 		err, ERR_CONFLICT,
-		"session %s has just been claimed from its pool by another command, and is that command's now",
+		"session %s has just been claimed from its pool by another command, which uses it now: destroy it when that has ended",
 		session->name);
 }
 
@@ -205,9 +205,10 @@ int microagent_session_destroy(struct microagent_session *session, struct error 
 	pthread_mutex_unlock(&session->life);
 	if (status <= 0)
 		return status;
-	return error_set(err, ERR_CONFLICT,
-			 "session %s is being destroyed by another command just now",
-			 session->name);
+	return error_set(
+		err, ERR_CONFLICT,
+		"session %s is being destroyed by another command just now: wait until that has ended",
+		session->name);
 }
 
 /* --- by its name ------------------------------------------------------------------------------ */

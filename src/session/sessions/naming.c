@@ -26,7 +26,8 @@ int session_name_new(char out[SESSION_NAME_ROOM], struct error *err)
 	if (random_bytes(bytes, sizeof(bytes), err) < 0)
 		return -1;
 	if (!gmtime_r(&now, &utc) || utc.tm_year + 1900 > 9999)
-		return error_set(err, ERR_IO, "the host's clock cannot be read as a date");
+		return error_set(err, ERR_IO,
+				 "the host's clock cannot be read as a date: set the clock");
 	snprintf(out, SESSION_NAME_ROOM, "session-%04u-%02u-%02uT%02u-%02u-%02uZ-%02x%02x",
 		 (unsigned)(utc.tm_year + 1900) % 10000, (unsigned)(utc.tm_mon + 1) % 100,
 		 (unsigned)utc.tm_mday % 100, (unsigned)utc.tm_hour % 100,

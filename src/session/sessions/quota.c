@@ -105,9 +105,10 @@ static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answ
 	if (!session || quota_read(ws, &before, err) < 0)
 		return -1;
 	if (find_grown(ws, session, &grown) && (uint64_t)bytes < grown)
-		return error_set(err, ERR_CONFLICT,
-				 "its disk has grown to %llu MiB already: give it a larger quota",
-				 (unsigned long long)(grown + MIB - 1) / MIB);
+		return error_set(
+			err, ERR_CONFLICT,
+			"the session's disk has already grown to %llu MiB: give it a larger quota",
+			(unsigned long long)(grown + MIB - 1) / MIB);
 	if (quota_write(ws, (uint64_t)bytes, err) < 0)
 		return -1;
 	event.data = data = json_pack("{s:I, s:I}", "quotaBytes", (json_int_t)bytes, "before",
@@ -157,7 +158,7 @@ static int set_in(const struct open_workspace *existing, int64_t bytes, json_t *
 		 * was started meanwhile, or has not quite ended. */
 		error_set(
 			&why, ERR_CONFLICT,
-			"it cannot be reached, because it is ending or not yet running: try again when it is running");
+			"the session cannot be reached, because it is ending or not yet running: try again when it is running");
 	}
 	return error_copy(err, &why);
 }

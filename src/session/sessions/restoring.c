@@ -51,18 +51,20 @@ static int check_fits(const struct microagent_session *session, const struct bas
 	if (beyond)
 		return error_set(err, ERR_CONFLICT, "%s", beyond);
 	if (!session->agent->backend->templates)
-		return error_set(err, ERR_CONFLICT, "backend %s cannot restore machines",
+		return error_set(err, ERR_CONFLICT,
+				 "backend %s cannot restore machines from a template",
 				 session->agent->backend->name);
 	if (machine.memory_mib != memory)
 		return error_set(err, ERR_CONFLICT,
-				 "it has %lld MiB of memory, but the template has %lld",
+				 "the session has %lld MiB of memory, but the template has %lld",
 				 (long long)machine.memory_mib, (long long)memory);
 	if (machine.cpus != cpus)
 		return error_set(err, ERR_CONFLICT,
-				 "it has %lld processors, but the template has %lld",
+				 "the session has %lld processors, but the template has %lld",
 				 (long long)machine.cpus, (long long)cpus);
 	if (session->quota_bytes <= json_integer_value(json_object_get(disk, "bytes")))
-		return error_set(err, ERR_CONFLICT, "its disk has no room for the template's disk");
+		return error_set(err, ERR_CONFLICT,
+				 "the session's disk has no room for the template's disk");
 	return 0;
 }
 

@@ -358,9 +358,10 @@ int microagent_session_give_shares(struct microagent_session *session,
 	if (!shares)
 		return -1;
 	if (json_array_size(shares) == 0)
-		return error_set(err, ERR_INVALID,
-				 "no directory is given that could be shared with session %s",
-				 session->name);
+		return error_set(
+			err, ERR_INVALID,
+			"no directory is given that could be shared with session %s: name one",
+			session->name);
 	return give_shares(session, shares, told, err);
 }
 

@@ -105,7 +105,7 @@ static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, c
 	if (unfinished_remove(dir, id) < 0)
 		return error_set(
 			err, ERR_IO,
-			"its creation was not finished, and what that left behind cannot be removed: look at the directory's rights");
+			"the session was not completely made, and its files cannot be removed: look at the rights of its directory");
 	is = bundle_has(dir, id, ".", NULL) != 0;
 	if (was)
 		orphan_tell(sweep->agent, name, ORPHAN_HALF_MADE, is ? ORPHAN_LEFT : ORPHAN_REMOVED,

@@ -39,7 +39,7 @@ static int check_part(const json_t *record, const char *name, struct error *err)
 		       ? 0
 		       : error_set(
 				 err, ERR_INVALID,
-				 "its record is damaged, because %s.sha256 is not a digest of 64 digits of 0-9 and a-f",
+				 "the template's record is damaged, because %s.sha256 is not a digest of 64 digits of 0-9 and a-f",
 				 name);
 }
 
@@ -54,7 +54,7 @@ static int check_template(const json_t *record, struct error *err)
 	if (format != TEMPLATE_FORMAT)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"it is from another version of microagent, so it must be made again");
+			"the template is from another version of microagent, so it must be made again");
 	if (json_get_string(record, "", "createdAt", JSON_REQUIRED, &created, err) < 0 ||
 	    json_get_object(record, "", "facts", JSON_REQUIRED, &facts, err) < 0 ||
 	    json_get_int(record, "", "memoryMiB", JSON_REQUIRED, 1, INT32_MAX, &memory, err) < 0 ||
@@ -115,8 +115,9 @@ int base_template_disk(const struct base_template *of, struct error *err)
 	if (digest_of(fd, DIGEST_FILE, now, err) < 0)
 		return error_prefix(err, "the template's disk");
 	if (strcmp(now, then) != 0)
-		return error_set(err, ERR_CONFLICT,
-				 "the template's disk has changed since it was saved");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the template's disk has changed since it was saved: make the template again");
 	return steal_fd(&fd);
 }
 

@@ -164,8 +164,10 @@ static int judge_warm(const struct warming *w, const char *command,
 		return error_set(err, ERR_INVALID, "\"%s\" cannot be run in the base: %s", command,
 				 result->start_error);
 	if (result->timed_out)
-		return error_set(err, ERR_TIMEOUT, "the command \"%s\" did not end within %llu s",
-				 command, (unsigned long long)limit_get(LIMIT_PROVISION_MS) / 1000);
+		return error_set(
+			err, ERR_TIMEOUT,
+			"the command \"%s\" did not end within %llu s: look at what it waits for, or make it shorter",
+			command, (unsigned long long)limit_get(LIMIT_PROVISION_MS) / 1000);
 	return result->exit_code == 0
 		       ? 0
 		       : error_set(err, ERR_IO, "the command \"%s\" ended with exit code %d",
@@ -423,9 +425,10 @@ static int check_warmable(const struct microagent *agent, const struct base *bas
 			  struct error *err)
 {
 	if (base_is_macos(base))
-		return error_set(err, ERR_UNSUPPORTED,
-				 "base %s is macOS, for which no template can be made",
-				 base->name.full);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"base %s is macOS, for which no template can be made: its sessions are always booted",
+			base->name.full);
 	if (!agent->backend->templates)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "backend %s cannot save machines, so it has no templates",

@@ -40,7 +40,7 @@ static int take_warming(int bundle, int *out, struct error *err)
 		return errno == EWOULDBLOCK
 			       ? error_set(
 					 err, ERR_CONFLICT,
-					 "another command is making or removing its template: try again when that has ended")
+					 "another command is making or removing the template of this base: try again when that has ended")
 			       : error_errno(err, errno, TEMPLATE_WARMING);
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, TEMPLATE_WARMING);
