@@ -64,7 +64,7 @@ int audit_line_read(const json_t *object, struct audit_line *out, struct error *
 
 	if (!json_is_object(object))
 		error_set(err, ERR_INVALID,
-			  "it is not a JSON object, so microagent did not write it");
+			  "the line is not a JSON object, so microagent did not write it");
 	else if (json_get_string(top, "", "ts", JSON_REQUIRED, &line.ts, err) == 0 &&
 		 json_get_string(top, "", "severity", JSON_REQUIRED, &severity, err) == 0 &&
 		 json_get_string(top, "", "subsystem", JSON_REQUIRED, &subsystem, err) == 0 &&

@@ -71,12 +71,13 @@ static int whole_size(int fd, off_t most, off_t *out, struct error *err)
 	if (status < 0)
 		return error_errno(err, errno, "log");
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID,
-				 "it is not a regular file, so it is no log of microagent's");
+		return error_set(
+			err, ERR_INVALID,
+			"the log is not a regular file, so microagent did not write it: move it away");
 	if (st.st_size > most)
 		return error_set(
 			err, ERR_IO,
-			"the file has %lld bytes, and microagent writes no more than %lld: somebody else has lengthened it",
+			"the file has %lld bytes, and microagent writes no more than %lld: another program has lengthened it",
 			(long long)st.st_size, (long long)most);
 	*out = st.st_size;
 	return 0;

@@ -37,7 +37,7 @@ int audit_told_line(const struct workspace *ws, const char *what, const char *na
 	if (i == ARRAY_SIZE(rows) || strlen(name) > NAME_MAX_BYTES)
 		return error_set(
 			err, ERR_INVALID,
-			"nothing was written to the audit log, because \"%.32s\" is no event that a command may report, or the name in it is too long",
+			"nothing was written to the audit log, because \"%.32s\" is not an event that a command may report, or the name in the event is too long",
 			what);
 	audit_name_session(ws, session);
 	if ((strcmp(what, "forked") == 0 && json_put_string(told, "parent", session, err) < 0) ||

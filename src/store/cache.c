@@ -67,7 +67,7 @@ char *cache_dir(struct error *err)
 	} else {
 		error_set(
 			err, ERR_NOT_FOUND,
-			"no place for the cache: neither MICROAGENT_CACHE_DIR nor XDG_CACHE_HOME is set, and there is no home directory");
+			"there is no directory for the cache, because neither MICROAGENT_CACHE_DIR nor XDG_CACHE_HOME is set, and there is no home directory: set MICROAGENT_CACHE_DIR");
 		return NULL;
 	}
 	return path ? path_absolute(path, err) : NULL;

@@ -51,7 +51,8 @@ static char *user_path(const char *text, const char *what, struct error *err)
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		error_set(err, ERR_INVALID, "%s %s is not a regular file", what, path);
+		error_set(err, ERR_INVALID, "%s %s is not a regular file: name another file", what,
+			  path);
 		return NULL;
 	}
 	return steal_ptr(&path);

@@ -103,7 +103,7 @@ static int refuse_others_name(const char *what, const char *name, enum architect
 {
 	return error_set(
 		err, ERR_INVALID,
-		"\"%.100s\" cannot be the name of %s for %s: it ends like the names for another architecture",
+		"\"%.100s\" cannot be the name of %s for %s, because it ends like the names for another architecture: choose another name",
 		name, what, architecture_name(architecture));
 }
 

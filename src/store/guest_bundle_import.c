@@ -48,7 +48,7 @@ static int decode_part(const char *text, enum cache_part *out, struct error *err
 		}
 	return error_set(
 		err, ERR_INVALID,
-		"it is of a part of the cache that this version of microagent does not know");
+		"the entry is for a part of the cache that this version of microagent does not know: use a newer version");
 }
 
 /* Checks that the cache allows the name of an entry. The name must fit the entry's architecture,
@@ -62,13 +62,16 @@ static int check_entry_name(const struct bundle_entry *e, struct error *err)
 	if (!whole)
 		return -1;
 	if (!path_is_safe_basename(e->name) || e->name[0] == '.' || strcmp(whole, e->name) != 0)
-		return error_set(err, ERR_INVALID,
-				 "\"%.100s\" cannot be the name of an entry for %s", e->name,
-				 architecture_name(e->architecture));
+		return error_set(
+			err, ERR_INVALID,
+			"\"%.100s\" cannot be the name of an entry for %s: make the bundle again",
+			e->name, architecture_name(e->architecture));
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		if (len >= strlen(ends[i]) && strcmp(e->name + len - strlen(ends[i]), ends[i]) == 0)
-			return error_set(err, ERR_INVALID,
-					 "\"%.100s\" cannot be the name of an entry", e->name);
+			return error_set(
+				err, ERR_INVALID,
+				"\"%.100s\" cannot be the name of an entry: make the bundle again",
+				e->name);
 	return 0;
 }
 
@@ -87,8 +90,10 @@ static int decode_bundle_entry(json_t *object, struct bundle_entry *out, struct 
 		return -1;
 	e.architecture = architecture_from_name(architecture);
 	if (e.architecture == ARCHITECTURE_COUNT)
-		return error_set(err, ERR_UNSUPPORTED, "%.100s: its architecture is unknown",
-				 e.name);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"the architecture of %.100s is unknown: use a newer version of microagent",
+			e.name);
 	if (check_entry_name(&e, err) < 0 || cache_record_check(e.part, e.name, e.record, err) < 0)
 		return -1;
 	*out = e;
@@ -104,7 +109,7 @@ static json_t *load_manifest(const struct taking *t, const char *sha256, char sh
 	int64_t format = 0;
 
 	if (path_read_file_at(t->dir_fd, BUNDLE_MANIFEST, &text, err) < 0) {
-		error_prefix(err, "it is not a guest bundle");
+		error_prefix(err, "the directory is not a guest bundle");
 		return NULL;
 	}
 	sha256_init(&state);
@@ -112,8 +117,9 @@ static json_t *load_manifest(const struct taking *t, const char *sha256, char sh
 	sha256_final(&state, digest);
 	sha256_hex(digest, sha);
 	if (sha256 && strcmp(sha, sha256) != 0) {
-		error_set(err, ERR_INVALID, BUNDLE_MANIFEST ": its digest is %s, not %.64s", sha,
-			  sha256);
+		error_set(err, ERR_INVALID,
+			  BUNDLE_MANIFEST " has the digest %s, not %.64s: fetch the bundle again",
+			  sha, sha256);
 		return NULL;
 	}
 	json_t *manifest = json_load_strict(buf_bytes(&text), text.len, err);
@@ -150,11 +156,14 @@ static int check_kernel_file(int fd, const struct bundle_entry *e, struct error 
 	if (architecture_read_kernel(fd, &is_kernel, &own, err) < 0)
 		return -1;
 	if (!is_kernel)
-		return error_set(err, ERR_INVALID, "it is named as a kernel, but is none");
+		return error_set(
+			err, ERR_INVALID,
+			"the file is named as a kernel, but is not a kernel: make the bundle again");
 	if (own != ARCHITECTURE_COUNT && own != e->architecture)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "it is a kernel for %s, but the manifest says %s",
-				 architecture_name(own), architecture_name(e->architecture));
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"the kernel is for %s, but the manifest says %s: make the bundle again",
+			architecture_name(own), architecture_name(e->architecture));
 	return 0;
 }
 
@@ -170,18 +179,23 @@ static int check_copy(const struct taking *t, int fd, const struct bundle_file *
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "size");
 	if (json_integer_value(json_object_get(said, "sizeBytes")) != (json_int_t)st.st_size)
-		return error_set(err, ERR_INVALID, "its size is not the one in the manifest");
+		return error_set(
+			err, ERR_INVALID,
+			"the file does not have the size that the manifest says: fetch the bundle again");
 	if (e->part == CACHE_IMAGES && json_integer_value(size) != (json_int_t)st.st_size)
-		return error_set(err, ERR_INVALID,
-				 "it is damaged, because its size is not the one in its record");
+		return error_set(
+			err, ERR_INVALID,
+			"the file is damaged, because it does not have the size that its record says: fetch the bundle again");
 	if (bundle_hash(fd, t->watch, json_text(said, "file", ""), sha, err) < 0)
 		return -1;
 	if (strcmp(sha, json_text(said, "sha256", "")) != 0)
-		return error_set(err, ERR_INVALID,
-				 "it is damaged: its digest is not the one in the manifest");
+		return error_set(
+			err, ERR_INVALID,
+			"the file is damaged, because it does not have the digest that the manifest says: fetch the bundle again");
 	if (strcmp(sha, json_text(e->record, file->digest, "")) != 0)
-		return error_set(err, ERR_INVALID,
-				 "it is damaged, because its digest is not the one in its record");
+		return error_set(
+			err, ERR_INVALID,
+			"the file is damaged, because it does not have the digest that its record says: fetch the bundle again");
 	return e->part == CACHE_KERNELS && !*file->suffix ? check_kernel_file(fd, e, err) : 0;
 }
 
@@ -194,7 +208,10 @@ static int copy_and_check(const struct taking *t, const char *path, const struct
 		openat(t->dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
 	if (from < 0 && errno == ELOOP)
-		return error_set(err, ERR_INVALID, "%s/%s is a symbolic link", t->dir, path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s/%s is a symbolic link, and a guest bundle has none: put the file itself there",
+			t->dir, path);
 	if (from < 0)
 		return error_errno(err, errno, "%s/%s", t->dir, path);
 	if (path_clone_with_room_at(from, t->scratch_fd, path, 0600, 0, err) < 0)
@@ -222,7 +239,7 @@ static int take_files(const struct taking *t, const struct bundle_entry *e, stru
 		if (!said && (file->required || json_text(e->record, file->digest, NULL)))
 			return error_set(
 				err, ERR_INVALID,
-				"%s is not a whole guest bundle, because its manifest has no %s",
+				"%s is not a whole guest bundle, because its manifest has no %s: fetch the bundle again",
 				t->dir, buf_string(&path));
 		if (said && copy_and_check(t, buf_string(&path), file, e, said, err) < 0)
 			return -1;

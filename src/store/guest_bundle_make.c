@@ -111,8 +111,10 @@ static int pack_entry(struct making *m, enum cache_part part, const char *name, 
 
 static int not_of_cache(const char *name, struct error *err)
 {
-	return error_set(err, ERR_INVALID,
-			 "%s is not in the cache: a bundle is made of entries of the cache", name);
+	return error_set(
+		err, ERR_INVALID,
+		"%s is not in the cache, and a bundle is made of entries of the cache: name one of them",
+		name);
 }
 
 static int pack_kernel(struct making *m, const char *name, enum architecture architecture,

@@ -161,14 +161,15 @@ int layer_check(int fd, uint64_t size, struct error *err)
 	if (n < HEADER || be32_get(header + AT_MAGIC) != MAGIC ||
 	    be32_get(header + AT_VERSION) != VERSION ||
 	    be32_get(header + AT_CLUSTER_BITS) != CLUSTER_BITS)
-		return error_set(err, ERR_INVALID, "it is not a qcow2 layer that microagent made");
+		return error_set(err, ERR_INVALID,
+				 "the file is not a qcow2 layer that microagent made");
 	if (!names_nothing(header))
 		return error_set(
 			err, ERR_INVALID,
-			"it is a qcow2 image with a backing file, a snapshot or a feature that microagent's layers do not have");
+			"the file is a qcow2 image with a backing file, a snapshot or a feature that microagent's layers do not have");
 	if (be64_get(header + AT_SIZE) != in_sectors(size))
 		return error_set(err, ERR_INVALID,
-				 "it is a layer over a disk of %llu bytes, but the base has %llu",
+				 "the layer is for a disk of %llu bytes, but the base has %llu",
 				 (unsigned long long)be64_get(header + AT_SIZE),
 				 (unsigned long long)size);
 	return 0;

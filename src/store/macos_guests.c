@@ -55,6 +55,6 @@ int macos_guests_check_room(const struct state_dir *dir, const char *except, str
 		return 0;
 	return error_set(
 		err, ERR_UNAVAILABLE,
-		"%llu macOS guests run already (%s), and Apple allows no more of them on a Mac at once",
+		"%llu macOS guests already run (%s), and Apple allows no more of them on a Mac at once: stop one of them",
 		(unsigned long long)limit_get(LIMIT_MACOS_GUESTS), buf_string(&names));
 }

@@ -254,7 +254,8 @@ int own_dir_open(const char *path, bool create, enum own_dir kind, const struct 
 		return error_set(err, ERR_DENIED, "%s %s cannot be made: this command only reads",
 				 name, path);
 	if (there < 0 && errno == ENOTDIR)
-		return error_set(err, ERR_INVALID, "%s %s: not a directory", name, path);
+		return error_set(err, ERR_INVALID, "%s %s is not a directory: name another", name,
+				 path);
 	if (there < 0 && (errno != ENOENT || !create))
 		return error_errno(err, errno, "%s %s", name, path);
 	fd = trusted_dir_open(below ? within->fd : -1, below ? below : path, create, err);

@@ -310,7 +310,7 @@ static int ask_step(struct audit *audit, const struct security_question *questio
 	if (in.len > BROKER_BYTES)
 		return error_set(
 			err, ERR_INVALID,
-			"a line was to be written to the security log that is longer than the broker takes: this is a bug of microagent");
+			"a line for the security log is longer than the broker accepts: this is a bug of microagent");
 	memcpy(in.bytes, question, sizeof(*question));
 	if (text)
 		memcpy(in.bytes + sizeof(*question), text, len);

@@ -71,7 +71,8 @@ int state_dir_check_place(const char *path, struct error *err)
 	       (slash = strrchr(place, '/')))
 		slash[slash == place] = '\0';
 	if (errno == ENOTDIR || (stat(place, &st) == 0 && !S_ISDIR(st.st_mode)))
-		return error_set(err, ERR_INVALID, "state directory %s: not a directory", path);
+		return error_set(err, ERR_INVALID,
+				 "state directory %s is not a directory: name another", path);
 	if (faccessat(AT_FDCWD, place, W_OK | X_OK, AT_EACCESS) == 0)
 		return 0;
 	return error_errno(err, errno, "state directory: %s: cannot write into %s", path, place);

@@ -220,8 +220,7 @@ json_t *workspace_read(const struct workspace *ws, const char *file, struct erro
 	if (value && has_right_type(file, value))
 		return steal_ptr(&value);
 	if (value)
-		error_set(&why, ERR_IO,
-			  "its contents are JSON, but not of the kind that this file must have");
+		error_set(&why, ERR_IO, "the file has JSON of a wrong type");
 	workspace_damaged(ws, file, &why, err);
 	return NULL;
 }

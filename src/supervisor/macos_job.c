@@ -55,7 +55,7 @@ static int read_job(struct buf *line, struct error *err)
 		if (n == 0)
 			return error_set(
 				err, ERR_INVALID,
-				"stdin ended before a whole job came: the job must be one line of JSON");
+				"stdin ended before the end of the job: give the job as one whole line of JSON");
 		if (buf_append(line, &byte, 1, err) < 0)
 			return error_prefix(err, "the job");
 	}

@@ -94,7 +94,8 @@ static int take_recorded(const struct call *call, const struct host_bounds *boun
 	int status = record_open(&record, call, false, err);
 
 	if (status == 0 && record.ws.fd < 0) {
-		status = error_set(err, ERR_NOT_FOUND, "the workspace does not exist");
+		status = error_set(err, ERR_NOT_FOUND,
+				   "the workspace does not exist: prepare it first");
 		error_reason(err, REASON_NO_WORKSPACE, "");
 	}
 	if (status == 0)

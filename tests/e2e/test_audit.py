@@ -805,7 +805,7 @@ def test_files_that_are_sparse(place):
     assert [line["severity"] for line in security_events(place, long_log, "supervisor.lost")] == ["CRITICAL"]
     answer = verdict(place, long_log)
     assert (answer["verdict"], answer["badLine"], answer["telemetry"]["verdict"] in ("none", "whole")) == ("broken", 1, True)
-    assert f"the file has {SPARSE} bytes" in answer["why"] and "somebody else has lengthened it" in answer["why"]
+    assert f"the file has {SPARSE} bytes" in answer["why"] and "another program has lengthened it" in answer["why"]
     answer = json.loads(place("--json", "audit", "verify", long_told, check=1).stdout)
     schema_check.validate("cli-audit-verify", answer)
     assert not answer["ok"] and answer["telemetry"]["verdict"] == "altered" and answer["telemetry"]["bytes"] == SPARSE

@@ -376,7 +376,7 @@ def test_a_fork_has_a_network(place, lan):
     point.chmod(0o600)
     point.write_text(point.read_text().replace(card, "02:00:00:00,rx=on"))
     told = place.json("session", "restore", child.name, "before")["snapshot"]
-    assert told["boot"] == {"how": "cold", "why": "the template has a network card without a valid address"}
+    assert told["boot"] == {"how": "cold", "why": "the template has a network card without a valid address: make the template again"}
     child.put_programs()
     assert child.get("http://pypi.org/") == f"http pypi.org at {REAL}" and mac_of(child) != card
     for guest in (parent, child, grandchild):

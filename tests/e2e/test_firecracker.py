@@ -544,7 +544,7 @@ def test_a_packed_kernel_that_was_not_unpacked(fc):
     for what in (kernel.read_bytes(), b"no kernel\n" * 100):
         unpacked.write_bytes(what)
         error = fc.refused("check", fc.host.config(kernelPath=str(kernel)))
-        assert f"{unpacked}: it is not an unpacked kernel for" in error, error
+        assert f"{unpacked}: the file is not an unpacked kernel for" in error, error
 
 
 def packed_kernel_alone(fc, debian):

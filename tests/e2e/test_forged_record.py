@@ -300,7 +300,7 @@ def test_quarantine_believes_no_answer(host, lie):
     _, facts = started(host)
     with in_place_of_its_ear(host.state / "w" / "control.sock", LIES[lie]):
         said = host("quarantine", "w", env={"MICROAGENT_TEST_LIMIT_KILL_MS": "2000"}, check=1).stderr
-    assert f"quarantine failed and the machine was killed: its machine was still running after this error: {LIES[lie]['error']}" in said, said
+    assert f"quarantine failed and the machine was killed: the workspace's machine was still running after this error: {LIES[lie]['error']}" in said, said
     check_gone(host, facts)
     assert host.json("status", "w")["event"]["state"] == "failed"
     host("delete", "w", check=0)
@@ -357,7 +357,7 @@ def test_quarantine_is_proven_by_the_broker(host, answer):
         {"ok": False, "errorCode": answer, "error": "workspace w is quarantined or is being quarantined"}
     with in_place_of_its_ear(host.state / "w" / "control.sock", said, state="quarantined"):
         told = host("quarantine", "w", env={"MICROAGENT_TEST_LIMIT_KILL_MS": "2000"}, check=1).stderr
-    why = "this could not be proven" if answer is True else "its machine was still running"
+    why = "this could not be proven" if answer is True else "the workspace's machine was still running"
     assert "quarantine failed and the machine was killed: " in told and why in told, told
     check_gone(host, facts)
     host("delete", "w", check=0)
@@ -383,7 +383,7 @@ def test_quarantine_without_an_ear(host):
     _, facts = started(host)
     (host.state / "w" / "control.sock").unlink()
     said = host("quarantine", "w", env={"MICROAGENT_TEST_LIMIT_KILL_MS": "2000"}, check=1).stderr
-    assert "quarantine failed and the machine was killed: its machine was still running" in said, said
+    assert "quarantine failed and the machine was killed: the workspace's machine was still running" in said, said
     check_gone(host, facts)
     host("delete", "w", check=0)
 
@@ -411,7 +411,7 @@ def test_a_record_of_more_companions_than_there_are(host, stranger):
     record, facts = started(host)
     record.write_text(json.dumps(dict(facts, companions=[stranger.named] * 25000)))
     said = host("quarantine", "w", check=1).stderr
-    assert "quarantine failed and the machine was killed: runtime.json in the workspace is damaged: it names 25000 companions, more than a machine has" in said, said
+    assert "quarantine failed and the machine was killed: runtime.json in the workspace is damaged: it names 25000 companions, and a machine cannot have so many" in said, said
     check_gone(host, facts)
     host("start", "w", check=0)
     facts = json.loads(record.read_text())

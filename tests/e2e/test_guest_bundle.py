@@ -167,14 +167,14 @@ def test_one_byte_is_another(elsewhere, bundle, part, suffix):
         byte = file.read(1)
         file.seek(-1, os.SEEK_CUR)
         file.write(bytes([byte[0] ^ 1]))
-    refused(elsewhere, bundle, f"{bundle}/{part}/{name}{suffix}: it is damaged: its digest is not the one in the manifest")
+    refused(elsewhere, bundle, f"{bundle}/{part}/{name}{suffix}: the file is damaged, because it does not have the digest that the manifest says: fetch the bundle again")
 
 
 def test_a_file_that_is_cut_off_or_missing(elsewhere, bundle):
     name = entry(json.loads((bundle / "manifest.json").read_text()), "images")["record"]["name"]
     image = own(bundle / "images" / f"{name}.ext4")
     os.truncate(image, image.stat().st_size - 1)
-    refused(elsewhere, bundle, "its size is not the one in the manifest")
+    refused(elsewhere, bundle, "the file does not have the size that the manifest says: fetch the bundle again")
     image.unlink()
     refused(elsewhere, bundle, "No such file or directory")
     image.symlink_to("/etc/passwd")
@@ -196,7 +196,7 @@ def test_a_kernel_that_is_for_another_architecture(elsewhere, bundle):
     ours, theirs = (entry(manifest, "kernels", a)["files"][0]["file"] for a in (OWN, OTHER))
     shutil.copy(bundle / theirs, own(bundle / ours))
     edit(bundle, set_architecture)
-    refused(elsewhere, bundle, f"it is a kernel for {OTHER}, but the manifest says {OWN}")
+    refused(elsewhere, bundle, f"the kernel is for {OTHER}, but the manifest says {OWN}")
 
 
 def drop(key):
@@ -206,18 +206,18 @@ def drop(key):
 WRONG = {
     "format": (lambda m: m.update(format=2), "format"),
     "entries": (lambda m: m.pop("entries"), "entries"),
-    "part": (lambda m: entry(m, "kernels").update(part="../x"), "it is of a part of the cache that this version of microagent does not know"),
+    "part": (lambda m: entry(m, "kernels").update(part="../x"), "the entry is for a part of the cache that this version of microagent does not know: use a newer version"),
     "record": (drop("record"), "record"),
     "files": (drop("files"), "files"),
     "a name that leads out": (lambda m: entry(m, "kernels")["record"].update(name="../../x"), "cannot be the name of an entry"),
     "a hidden name": (lambda m: entry(m, "kernels")["record"].update(name=".x"), "cannot be the name of an entry"),
     "the name of a file beside": (lambda m: entry(m, "kernels")["record"].update(name="x.initrd"), "cannot be the name of an entry"),
     "another's name": (lambda m: entry(m, "kernels", "arm64")["record"].update(name="x"), "cannot be the name of an entry for arm64"),
-    "a third architecture": (lambda m: entry(m, "images")["record"].update(architecture="riscv64"), "its architecture is unknown"),
-    "a digest of the record": (lambda m: entry(m, "images")["record"].update(sha256="0" * 64), "its digest is not the one in its record"),
-    "a length of the record": (lambda m: entry(m, "images")["record"].update(sizeBytes=1), "its size is not the one in its record"),
+    "a third architecture": (lambda m: entry(m, "images")["record"].update(architecture="riscv64"), "the architecture of"),
+    "a digest of the record": (lambda m: entry(m, "images")["record"].update(sha256="0" * 64), "the file is damaged, because it does not have the digest that its record says"),
+    "a length of the record": (lambda m: entry(m, "images")["record"].update(sizeBytes=1), "the file is damaged, because it does not have the size that its record says"),
     "a record without a kind": (lambda m: entry(m, "kernels")["record"].pop("kind"), "kind"),
-    "a record without an initrd's digest": (lambda m: entry(m, "kernels")["record"].pop("initrdSha256"), "its digest is not the one in its record"),
+    "a record without an initrd's digest": (lambda m: entry(m, "kernels")["record"].pop("initrdSha256"), "the file is damaged, because it does not have the digest that its record says"),
     "no initrd": (lambda m: entry(m, "kernels").update(files=entry(m, "kernels")["files"][:1]), "is not a whole guest bundle, because its manifest has no"),
     "an entry twice": (lambda m: m["entries"].append(entry(m, "kernels")), "File exists"),
 }
@@ -237,7 +237,7 @@ def test_a_manifest_that_is_none(elsewhere, bundle, made, tmp_path):
     (bundle / "manifest.json").write_text("[]")
     refused(elsewhere, bundle, "manifest.json")
     (bundle / "manifest.json").unlink()
-    refused(elsewhere, bundle, f"guest bundle: {bundle}: it is not a guest bundle: manifest.json: No such file or directory")
+    refused(elsewhere, bundle, f"guest bundle: {bundle}: the directory is not a guest bundle: manifest.json: No such file or directory")
     refused(elsewhere, tmp_path / "none", "none: No such file or directory")
     (tmp_path / "archive").write_bytes(b"x")
     refused(elsewhere, tmp_path / "archive", "archive is not a directory: if it is an archive, unpack it first")

@@ -178,7 +178,7 @@ def check_in_own_root(host, monkeypatch):
     work = directory(host, "work")
     if host.uid == 0 or os.getuid() == 0:  # the filter does not need no_new_privs, with which newuidmap does not work
         assert "nothing in /etc is ever shared" in attach(host, name, work, given("/etc", os.stat("/etc")))
-        assert "the guest cannot mount it: " in refused(host, name, work, "--at", "/etc/passwd/x")
+        assert "the guest cannot mount the directory: " in refused(host, name, work, "--at", "/etc/passwd/x")
         told = host.json("session", "share", name, work)["shares"]
         server, = (c for c in record(host, name)["companions"] if c["name"].startswith("virtiofsd"))
         assert server["startTime"] > 0

@@ -202,7 +202,7 @@ def check_claimed_with(host, work):
     assert record["shares"] == listed["shares"] == [told, more] and "pooled" not in listed
     assert look(host, name) == SEEN
     done = host("session", "share", name, host.tmp)
-    assert done.returncode == 1 and "it already has its shared directories" in done.stderr
+    assert done.returncode == 1 and "the machine already has its shared directories" in done.stderr
     assert "share.added" in host("audit", "show", name, check=0).stdout
     host("--state-dir", host.state / "sessions", "kill", f"{name}.bundle", check=0)
     assert made(host, "boot", name) == f"{name}\n" and look(host, name) == SEEN
@@ -225,7 +225,7 @@ def test_a_member_is_given_a_directory(host):
     (work / "f").write_text("here\n")
     # Nothing is left of a member that cannot get the directory.
     done = host("session", "create", "--base", "web", "--share", work, "--share-at", "/etc/passwd/x", env=LATER)
-    assert done.returncode == 1 and "the guest cannot mount it: " in done.stderr, done
+    assert done.returncode == 1 and "the guest cannot mount the directory: " in done.stderr, done
     waiting = tokens(host, "ready")
     assert len(waiting) == 2 and not tokens(host, "claimed") and not marks(host)
     assert [s["name"] for s in host.json("session", "list")["sessions"]] == waiting

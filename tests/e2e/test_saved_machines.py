@@ -303,7 +303,7 @@ def test_a_damaged_template_is_not_used(place):
         (there / "ram").write_bytes(b"short")
         shutil.copy(place.dir / "state", there / "state")
         with place.machine(template=there) as name:
-            assert "ram does not have the length it was saved with" in runtime(host, name)["boot"]["why"]
+            assert "ram does not have the length that was saved" in runtime(host, name)["boot"]["why"]
         shutil.rmtree(there)
         with place.machine(template=there) as name:
             assert runtime(host, name)["boot"]["how"] == "cold"
@@ -317,7 +317,7 @@ def test_memory_and_disk_are_of_one_moment(place):
         host("halt", name, check=0)
         code, answer = ask(host, "start", config, name, (f"--template={place.dir}",))
         assert code == 0, answer
-        assert "the content of its disk differs from the template's disk" in runtime(host, name)["boot"]["why"]
+        assert "the content of the machine's disk differs from the template's disk" in runtime(host, name)["boot"]["why"]
         assert host("exec", name, "--", "cat", "/workspace/mine", check=0).stdout == "mine\n"
 
 

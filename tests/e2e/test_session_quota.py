@@ -122,7 +122,7 @@ def check_waiting(host, name, quota, times):
         assert done.returncode in (75, 125), done
         assert f"{said}\nmicroagent: hint: `microagent session quota {name} MIB` raises it" in done.stderr, done.stderr
     done = host("session", "quota", name, quota - 1)
-    assert done.returncode == 1 and "until it is stopped, this can only be raised" in done.stderr
+    assert done.returncode == 1 and "give a larger quota, or stop the session first" in done.stderr
     # Looking at it is no open of a file that is the machine's alone.
     assert [data["file"] for _, data in audited(host, name, "bundle.opened") if data["file"].startswith("rootfs")] == []
     return reached[-1][1]["grownBytes"]
@@ -212,7 +212,7 @@ def raise_without_answer(host, name):
     assert done.returncode == 75 and "has not answered a monitor command" in done.stderr, done
     assert record(host, name)["quotaBytes"] == 36 * MIB
     done = host("session", "quota", name, 30)
-    assert done.returncode == 1 and "may grow to 36 MiB while it runs; until it is stopped, this can only be raised" in done.stderr
+    assert done.returncode == 1 and "may grow to 36 MiB while the session runs: give a larger quota, or stop the session first" in done.stderr
     assert record(host, name)["quotaBytes"] == 36 * MIB
 
 
@@ -241,7 +241,7 @@ def check_stopped(host, name, digest):
     gaps = len(audited(host, name, "audit.gap"))
     host("session", "destroy", name, check=0)
     # A guest that stands still cannot tell what it has not told yet.
-    assert [data["why"] for _, data in audited(host, name, "audit.gap")[gaps:]] == ["the guest was killed before it reported the rest: the machine is paused"]
+    assert [data["why"] for _, data in audited(host, name, "audit.gap")[gaps:]] == ["the guest was killed before it reported the rest: the machine is paused, so its guest can send no last reports"]
     assert not (host.state / "sessions" / f"{name}.bundle").exists()
 
 

@@ -158,7 +158,7 @@ def check_refusals(host, name):
             ((host.base / "none:ro",), f"{host.base}/none:ro does not exist: `mkdir` makes it"),
             ((work, "--at", "here"), "--at must be an absolute path"),
             ((work, "--at", "/"), "--at must not be"),
-            ((work, "--at", "/etc/passwd/x"), "the guest cannot mount it: "),
+            ((work, "--at", "/etc/passwd/x"), "the guest cannot mount the directory: "),
             # The AI agent does not choose what root mounts over.
             ((work, "--at", "/tmp/ours/link/new"), "/tmp/ours/link is a link that user 1000 made"),
     ):
@@ -254,7 +254,7 @@ def check_no_alarm(host, name, given, refused_at):
     *before, now = told_shares(host, name)
     for (event, data), (wanted, facts) in zip(before, refused_by_guest, strict=True):
         why = data.pop("why", None)
-        assert (event, data) == (wanted, facts) and (why is None or "the guest cannot mount it" in why)
+        assert (event, data) == (wanted, facts) and (why is None or "the guest cannot mount the directory" in why)
     assert now == ("share.added", given)
     strange = [line for line in events(host, name) if line["event"] in ("vmm.unexpected", "vmm.unobserved")]
     strange += opened_by_strangers(host, name)
@@ -283,7 +283,7 @@ def check_given(host):
     assert host.json("session", "share", name, work)["shares"] == [told] == listed(host, name)
     assert record(host, name)["shares"] == [{**told, "tag": "workspace"}] and len(servers(host, name)) == 1
     assert "workspace /workspace virtiofs rw,nosuid,nodev" in sh(host, name, "cat /proc/mounts")
-    assert "it already has its shared directories and cannot get more: " in refused(host, name, directory(host, "more"))
+    assert "the machine already has its shared directories and cannot get more, " in refused(host, name, directory(host, "more"))
     check_owners(host, name, work)
     check_modes(lambda line, user: sh(host, name, line, user), work, "/workspace", host.uid)
     check_links(host, name, work)
@@ -351,7 +351,7 @@ def test_a_directory_is_given(ours):
         os.close(end)
     assert listed(ours, name) is None
     assert "virtiofsd workspace" in record(ours, name, "event")["detail"]
-    assert "it is quarantined" in refused(ours, name, work)
+    assert "the machine is quarantined" in refused(ours, name, work)
     assert told_shares(ours, name)[-1] == ("share.removed", {"path": str(work), "mountpoint": "/workspace", "why": "quarantine"})
     severed, = events(ours, name, "session.quarantined")
     assert severed["severity"] == "WARNING" and severed["data"]["severed"] == record(ours, name, "event")["severed"]
@@ -379,7 +379,7 @@ def check_several(host, name):
             ((f"{one}:/a", f"{two}:/a"), "two shares have the same mountpoint: /a"),
             ((f"{one}:/a", "/etc:/b"), "nothing in /etc is ever shared"),
             # The guest has mounted the first one by then, and has it no more.
-            ((f"{one}:/a", f"{two}:/etc/passwd/x"), 'the guest cannot mount it: share "workspace-2": /etc/passwd/x'),
+            ((f"{one}:/a", f"{two}:/etc/passwd/x"), 'the guest cannot mount the directory: share "workspace-2": /etc/passwd/x'),
     ):
         said = refused(host, name, *words)
         assert text in said, (words, said)
@@ -460,7 +460,7 @@ def test_from_the_start(ours):
         ours.wrap = ["unshare", "--mount"]
         (ref / "before").rmdir()
     assert [p.name for p in ref.iterdir()] == ["f"]
-    assert "it already has its shared directories" in refused(ours, name, directory(ours, "more"))
+    assert "the machine already has its shared directories" in refused(ours, name, directory(ours, "more"))
     server = servers(ours, name)[0]
     ours("session", "destroy", name, check=0)
     check_gone(server)
@@ -478,7 +478,7 @@ def test_read_only_while_it_runs_and_its_end(ours):
     assert b"attached" in tracer.stderr.readline()
     said = ours("session", "share", name, ref, "--ro", "--at", "/deep/ref", "--cache", "none", check=0).stdout
     # What it does next is traced only after the answer has been.
-    assert "it already has its shared directories" in refused(ours, name, ref)
+    assert "the machine already has its shared directories" in refused(ours, name, ref)
     tracer.terminate()
     tracer.communicate()
     check_messages(trace)
@@ -616,7 +616,7 @@ def test_quarantine_in_the_middle_of_it(ours, slow):
         os.kill(machine, signal.SIGCONT)
     assert cut.communicate(timeout=60) and cut.returncode == 0
     assert sharer.returncode in (0, 1), err
-    assert sharer.returncode == 0 or b"it got no directory, because it was quarantined before the guest had mounted it" in err, err
+    assert sharer.returncode == 0 or b"the machine got no directory, because the machine was quarantined before the guest had mounted it" in err, err
     assert record(ours, name, "event")["state"] == "quarantined" and not server_of(ours, name)
     sockets = [target for target in strays.descriptors(machine).values() if target.startswith("socket:")]
     assert len(sockets) == 3 and listed(ours, name) is None

@@ -177,7 +177,7 @@ def test_a_file_in_the_place_of_the_state_directory(host, tmp_path, below, mode)
     config = {**host.config(command=["true"]), "stateDir": str(place / below)}
     answers = [ask(host, command, config) for command in ("check", "prepare")]
     assert [(code, answer["errorCode"]) for code, answer in answers] == [(1, "invalid")] * 2, answers
-    assert [answer["error"] for _, answer in answers] == [f"state directory {place / below}: not a directory"] * 2
+    assert [answer["error"] for _, answer in answers] == [f"state directory {place / below} is not a directory: name another"] * 2
 
 
 def asked_with(host, option, command):

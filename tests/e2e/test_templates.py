@@ -344,7 +344,7 @@ def other_vmm(path):
 
 
 @pytest.mark.parametrize("part, damage, key, why", (
-    ("ram", shorten, "boot", "the template's ram does not have the length it was saved with"),
+    ("ram", shorten, "boot", "the template's ram does not have the length that was saved: make the template again"),
     ("ram", change, "boot", "the template's ram is not what was saved"),
     ("ram", os.unlink, "boot", "the template's ram: "),
     ("state", change, "boot", "the template's state is not what was saved"),

@@ -203,7 +203,7 @@ static void a_full_log(void **state)
 	/* One byte too many, and nothing of it is read. */
 	assert_int_equal(truncate(at(f, LOG), audit_most_bytes() + 1), 0);
 	report = verify(f);
-	expect_bad(&report, AUDIT_BROKEN, 1, "somebody else has lengthened it");
+	expect_bad(&report, AUDIT_BROKEN, 1, "another program has lengthened it");
 	assert_int_equal(audit_open(&f->ws, &audit, &err), -1);
 	assert_non_null(strstr(err.msg, "/agent-1: audit.log: the file has "));
 	limit_set(LIMIT_AUDIT_FILE_BYTES, most);

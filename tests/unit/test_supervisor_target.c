@@ -234,7 +234,7 @@ static void a_name_that_nobody_knows(void **state)
 		until_over(stage, &attempt);
 		assert_int_equal(attempt.fd, -1);
 		assert_code(attempt.why, ERR_NOT_FOUND);
-		assert_non_null(strstr(attempt.why.msg, ": its name has no address"));
+		assert_non_null(strstr(attempt.why.msg, ": the name has no address"));
 	}
 	assert_getent_calls(stage, "ahosts -- nowhere\nahosts -- nowhere\n");
 }
@@ -261,7 +261,7 @@ static void a_look_up_that_takes_too_long(void **state)
 	assert_code(attempt.why, ERR_TIMEOUT);
 	assert_non_null(strstr(
 		attempt.why.msg,
-		"its name was not looked up in time: look at the name servers of this host"));
+		"the name was not looked up in time: look at the name servers of this host"));
 }
 
 /* A caller that gives up takes nothing from the others that wait for the same answer. */

@@ -304,7 +304,7 @@ def test_a_directory_for_a_machine_that_runs(vf):
     vf.host("session", "share", name, place, check=0)
     assert vf.host("session", "exec", name, "--", "cat", "/workspace/host", check=0).stdout == "of the host\n"
     again = vf.host("session", "share", name, place)
-    assert again.returncode == 1 and "it already has its shared directories" in again.stderr
+    assert again.returncode == 1 and "the machine already has its shared directories" in again.stderr
     vf.host("session", "destroy", name, check=0)
     vf.host("base", "delete", "web-v1", check=0)
 

@@ -301,7 +301,7 @@ def test_an_installer_that_dies(mac):
 
 
 @pytest.mark.parametrize("job,words", [
-    (b"", "stdin ended before a whole job came: the job must be one line of JSON"), (b"{\n", "the job: "), (b"[]\n", "the job: "), (b'{"job":"x"}\n', 'the supervisor does not know the job "x": this is a bug, or the program that asked is of another version of microagent'),
+    (b"", "stdin ended before the end of the job: give the job as one whole line of JSON"), (b"{\n", "the job: "), (b"[]\n", "the job: "), (b'{"job":"x"}\n', 'the supervisor does not know the job "x": this is a bug, or the program that asked is of another version of microagent'),
     (b'{"job":"identify"}\n', "job.directory is required"), (b'{"job":"identify","directory":"x"}\n', "job.directory must be an absolute path"),
     (b'{"job":"identify","directory":"/tmp","x":1}\n', "job.x is not a known field"),
     (b'{"job":"install","restoreImage":"/x","directory":"/tmp"}\n', "job.diskBytes is required"),
@@ -376,10 +376,10 @@ def a_third_is_refused(mac, name):
     """The limit counts the known machines of the directory. For another directory's machines it is the framework's own count."""
     host = mac.host
     done = host("session", "create", "--base", "mac", "--network", "isolated", env={"MICROAGENT_TEST_LIMIT_MACOS_GUESTS": "1"})
-    assert done.returncode == 75 and f"1 macOS guests run already ({name}), and Apple allows no more of them on a Mac at once" in done.stderr
+    assert done.returncode == 75 and f"1 macOS guests already run ({name}), and Apple allows no more of them on a Mac at once: stop one of them" in done.stderr
     mac.record.unlink()
     done = mac.base("--memory", 300, env={"MICROAGENT_TEST_LIMIT_MACOS_GUESTS": "1"})  # at its end a base boots a machine
-    assert done.returncode == 75 and f"1 macOS guests run already ({name})" in done.stderr and not mac.calls("install"), done.stderr
+    assert done.returncode == 75 and f"1 macOS guests already run ({name})" in done.stderr and not mac.calls("install"), done.stderr
     mac.set(macLimit=1)
     done = host("session", "create", "--base", "mac", "--network", "isolated")
     mac.set()

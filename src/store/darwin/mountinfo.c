@@ -76,7 +76,7 @@ const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, str
 			return &mounts->rows[i];
 	error_set(
 		err, ERR_IO,
-		"it is not known on which mount the file lies, because the list of mounts has none on %s: the mount was removed meanwhile",
+		"it is not known on which mount the file lies, because the list of mounts has none on %s: the mount was removed meanwhile, so try again",
 		fs.f_mntonname);
 	return NULL;
 }

@@ -70,7 +70,7 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
 	if (waited == 0)
 		return error_set(
 			err, ERR_IO,
-			"the lock of %s was not taken, because a signal ended the wait for it",
+			"the lock of %s was not taken, because a signal ended the wait for it: try again",
 			what);
 	error_copy(err, &wait_error);
 	return error_prefix(err, "%s is in use", what);

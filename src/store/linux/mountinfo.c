@@ -139,7 +139,7 @@ const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, str
 	if (!found) {
 		error_set(
 			err, ERR_IO,
-			"it is not known on which mount the file lies, because %s has no line about it",
+			"it is not known on which mount the file lies, because %s has no line about it: try again",
 			path);
 		return NULL;
 	}
@@ -148,7 +148,7 @@ const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, str
 			return &mounts->rows[i];
 	error_set(
 		err, ERR_IO,
-		"it is not known on which mount the file lies, because /proc/thread-self/mountinfo has no line for mount %u: the mount was removed meanwhile",
+		"it is not known on which mount the file lies, because /proc/thread-self/mountinfo has no line for mount %u: the mount was removed meanwhile, so try again",
 		id);
 	return NULL;
 }

@@ -72,7 +72,7 @@ static int open_share_dir(const struct share_wish *wish, struct error *err)
 		return error_set(err, ERR_INVALID,
 				 "%s is a symbolic link: name the directory itself", path);
 	return error_set(err, ERR_INVALID,
-			 "%s is not a directory: share the one that the task's files are in", path);
+			 "%s is not a directory: share the one that has the task's files", path);
 }
 
 bool share_is_within(const char *path, const json_t *shares)

@@ -108,7 +108,7 @@ static int put_files(json_t *object, const struct backend *backend, struct error
 	if (backend->in_process)
 		error_set(
 			&why, ERR_UNSUPPORTED,
-			"the supervisor cannot give up its access to files, because the machine runs in its process and needs them");
+			"the supervisor cannot give up its access to files, because the machine runs in the supervisor's process and needs the files");
 	else
 		files = host_files(&why);
 	if (json_put_string(object, "files", files, err) < 0)

@@ -78,7 +78,8 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 		}
 		kill = !ended;
 		if (kill)
-			error_set(why, ERR_IO, "its machine was still running after this error: %s",
+			error_set(why, ERR_IO,
+				  "the workspace's machine was still running after this error: %s",
 				  said.msg);
 	}
 	if (kill) {
@@ -151,7 +152,8 @@ static int quarantine_live(struct record *record, struct response *response, str
 	struct error why = {0};
 
 	if (!backend->sever)
-		return error_set(err, ERR_UNSUPPORTED, "quarantine is not supported by backend %s",
+		return error_set(err, ERR_UNSUPPORTED,
+				 "backend %s does not support quarantine: stop the machine instead",
 				 backend->name);
 	record_unlock(record);
 	if (ask_and_look(record, &answer, &why) == 0) {

@@ -121,7 +121,7 @@ int leftover_hold_companions(const struct workspace *ws, struct leftover_compani
 	if (json_array_size(companions) > COMPANIONS_MAX)
 		return error_set(
 			err, ERR_TIMEOUT,
-			"runtime.json in the workspace is damaged: it names %zu companions, more than a machine has",
+			"runtime.json in the workspace is damaged: it names %zu companions, and a machine cannot have so many",
 			json_array_size(companions));
 	held.at = calloc(json_array_size(companions) + 1, sizeof(*held.at));
 	if (!held.at)

@@ -131,7 +131,7 @@ static int check_unpacked(int fd, enum architecture machine, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"it is not an unpacked kernel for %s; remove it, then refresh the kernels to make it again",
+		"the file is not an unpacked kernel for %s; remove it, then refresh the kernels, which makes it again",
 		architecture_name(machine));
 }
 
@@ -270,7 +270,7 @@ static int check_macos_disk(int fd, struct error *err)
 		       ? 0
 		       : error_set(
 				 err, ERR_INVALID,
-				 "not a disk: its size of %lld bytes is not a whole number of sectors",
+				 "the file is not a disk, because its size of %lld bytes is not a whole number of sectors",
 				 (long long)st.st_size);
 }
 

@@ -119,7 +119,7 @@ static int run_builder(const char *path, int archive, int to, struct error *err)
 	if (lseek(said, 0, SEEK_SET) < 0 || fd_read_to_end(said, &answer, err) < 0)
 		return error_set(
 			err, ERR_IO,
-			"the bundle was not unpacked, because the answer of microagent-artifact cannot be read");
+			"the bundle was not unpacked, because the answer of microagent-artifact cannot be read: try again");
 	return take_error(&answer, code, err);
 }
 

@@ -83,7 +83,7 @@ static int open_disk_file(const char *path, bool read_only, bool direct, enum di
 	if (S_ISDIR(st.st_mode))
 		return error_set(
 			err, ERR_INVALID,
-			"%s is a directory, and a disk is a file: config.shares mounts directories",
+			"%s is a directory, and a disk must be a file: name directories in config.shares",
 			path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_INVALID,
@@ -117,7 +117,7 @@ static int refuse_twice(const struct disk_list *list, int rootfs_fd, int fd, boo
 	if (is_same_file(rootfs_fd, fd))
 		return error_set(
 			err, ERR_INVALID,
-			"%s is the root disk already (config.rootfsPath): leave it out of config.disks",
+			"%s is already the root disk (config.rootfsPath): leave it out of config.disks",
 			path);
 	for (size_t i = 0; i < list->count; i++)
 		if ((!read_only || !list->items[i].read_only) &&

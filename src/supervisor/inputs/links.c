@@ -27,7 +27,7 @@ int links_read(const struct options *options, json_t **out, struct error *err)
 	if (count > VM_LINKS_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			"--links-fd names more than %d network cards, which is the most that a machine has",
+			"--links-fd names more than %d network cards, which is the limit of a machine: leave some out",
 			VM_LINKS_MAX);
 	for (size_t i = 0; i < count; i++)
 		if (options->taps_fd < 0 || fd_cloexec(options->taps_fd + (int)i, true, err) < 0)

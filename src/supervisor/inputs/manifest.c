@@ -19,13 +19,13 @@ static int bind(json_t *document, struct manifest *out, struct error *err)
 
 	if (!json_is_object(document))
 		return error_set(err, ERR_IO,
-				 "it is not a JSON object: prepare the workspace again");
+				 "the manifest is not a JSON object: prepare the workspace again");
 	if (json_get_int(document, "", "format", JSON_REQUIRED, 1, 1000000, &format, err) < 0)
 		return -1;
 	if (format != MANIFEST_FORMAT)
 		return error_set(
 			err, ERR_IO,
-			"its format %lld is of another version of microagent: use that version, or prepare the workspace again",
+			"the manifest's format %lld is of another version of microagent: use that version, or prepare the workspace again",
 			(long long)format);
 	if (json_get_object(document, "", "config", JSON_REQUIRED, &config, err) < 0 ||
 	    json_get_object(document, "", "artifacts", JSON_REQUIRED, &artifacts, err) < 0 ||

@@ -54,7 +54,7 @@ int ram_root_check(int fd, int64_t memory_mib, struct error *err)
 	if (!is_initramfs(head))
 		return error_set(
 			err, ERR_INVALID,
-			"not an initramfs (a cpio archive in the \"newc\" form, perhaps compressed)");
+			"the file is not an initramfs (a cpio archive in the \"newc\" form, perhaps compressed): name another file");
 	least += 2 * ((st.st_size + MIB - 1) / MIB);
 	if (memory_mib < least)
 		return error_set(

@@ -35,13 +35,13 @@ int rootfs_size(const uint8_t header[ROOTFS_HEADER], uint64_t *size, struct erro
 	if ((superblock_u32(header + MAGIC) & 0xFFFF) != EXT4_MAGIC || shift > 6)
 		return error_set(
 			err, ERR_INVALID,
-			"not an ext4 file system image: make one with mke2fs -t ext4, or import an image");
+			"the file is not an ext4 file system image: make one with mke2fs -t ext4, or import an image");
 	if (superblock_u32(header + INCOMPATIBLE) & FEATURE_64BIT)
 		blocks |= (uint64_t)superblock_u32(header + BLOCKS_HIGH) << 32;
 	if (blocks == 0 || blocks > UINT64_MAX >> (10 + shift))
 		return error_set(
 			err, ERR_INVALID,
-			"not an ext4 file system image: make one with mke2fs -t ext4, or import an image");
+			"the file is not an ext4 file system image: make one with mke2fs -t ext4, or import an image");
 	*size = blocks << (10 + shift);
 	return 0;
 }
@@ -63,7 +63,7 @@ int rootfs_refuse_qcow2(int fd, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"a qcow2 image, and only raw images are taken: qemu-img convert -O raw makes one");
+		"the file is a qcow2 image, and only raw images are accepted: qemu-img convert -O raw makes one");
 }
 
 int rootfs_check(int fd, struct error *err)
@@ -78,13 +78,13 @@ int rootfs_check(int fd, struct error *err)
 	if (n < (ssize_t)sizeof(header))
 		return error_set(
 			err, ERR_INVALID,
-			"not an ext4 file system image: make one with mke2fs -t ext4, or import an image");
+			"the file is not an ext4 file system image: make one with mke2fs -t ext4, or import an image");
 	if (rootfs_refuse_qcow2(fd, err) < 0 || rootfs_size(header, &size, err) < 0)
 		return -1;
 	if ((uint64_t)st.st_size < size)
 		return error_set(
 			err, ERR_INVALID,
-			"truncated, because it has %llu bytes, and its file system has %llu: get or build it again",
+			"the file is truncated, because it has %llu bytes, and its file system has %llu: fetch or build it again",
 			(unsigned long long)st.st_size, (unsigned long long)size);
 	return 0;
 }

@@ -406,7 +406,9 @@ void control_stream_go_on(struct control_stream *stream)
 int control_stream_settle(struct control_stream *stream, struct error *err)
 {
 	if (!control_stream_is_ready(stream))
-		return error_set(err, ERR_CONFLICT, "the guest is not ready yet, or has ended");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the guest is not ready yet, or has ended: try again when the machine is ready");
 	if (control_post(stream, control_settle(err), err) < 0)
 		return -1;
 	stream->settling = true;

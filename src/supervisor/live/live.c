@@ -142,7 +142,7 @@ static int add_containers(const struct live *live, struct config *config, struct
 	if (json_array_size(config->shares) > 0)
 		return error_set(
 			err, ERR_INVALID,
-			"a machine that runs containers has no other shared directory than theirs: leave config.shares out");
+			"a machine that runs containers can have no shared directories other than the containers': leave config.shares out");
 	/* The guest keeps the contents of a file that it has read until the file's time changes. It
 	 * asks for that time at most once a second, since the programs of an image are executed
 	 * again and again. */

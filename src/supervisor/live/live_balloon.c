@@ -32,12 +32,14 @@ static int may_set_balloon(const struct live *live, int64_t mib, struct error *e
 	int64_t least = (int64_t)limit_get(LIMIT_WORKSPACE_MEMORY_MIN_MIB);
 
 	if (!live->backend->balloon)
-		return error_set(err, ERR_UNSUPPORTED, "backend %s has no memory balloon",
-				 live->backend->name);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"backend %s has no memory balloon, so the memory of its running machines cannot be changed",
+			live->backend->name);
 	if (mib < least || mib > live->memory_mib)
 		return error_set(
 			err, ERR_INVALID,
-			"memoryMiB must be between %lld and the %lld that the machine has, and is %lld",
+			"memoryMiB must be between %lld and %lld, which the machine has, and is %lld",
 			(long long)least, (long long)live->memory_mib, (long long)mib);
 	if (live->severed)
 		return kind_error(

@@ -74,7 +74,8 @@ static void kill_vm(struct live *live)
 		return;
 	}
 	if (live->pause.why)
-		error_set(&why, ERR_UNAVAILABLE, "the machine is paused");
+		error_set(&why, ERR_UNAVAILABLE,
+			  "the machine is paused, so its guest can send no last reports");
 	else
 		live->settling = control_stream_settle(live->control, &why) == 0;
 	if (live->settling) {

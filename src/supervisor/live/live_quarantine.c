@@ -68,7 +68,8 @@ static int close_channels(struct live *live, struct error *err)
 static int may_begin(const struct live *live, struct error *err)
 {
 	if (!live->backend->sever)
-		return error_set(err, ERR_UNSUPPORTED, "quarantine is not supported by backend %s",
+		return error_set(err, ERR_UNSUPPORTED,
+				 "backend %s does not support quarantine: stop the machine instead",
 				 live->backend->name);
 	if (live->severed)
 		return kind_error(live->ws.id, ERR_CONFLICT, err,

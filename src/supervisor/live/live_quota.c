@@ -279,16 +279,17 @@ static int may_set_quota(const struct live *live, uint64_t bytes, struct error *
 	if (bytes < live->quota.bytes)
 		return error_set(
 			err, ERR_CONFLICT,
-			"its disk may grow to %s while it runs; until it is stopped, this can only be raised",
+			"the session's disk may grow to %s while the session runs: give a larger quota, or stop the session first",
 			live_quota_text(live).text);
 	if ((live->state != STATE_RUNNING && live->state != STATE_QUARANTINED) ||
 	    live->outcome.intent != INTENT_NONE)
-		return error_set(err, ERR_CONFLICT,
-				 "it is ending or not yet running: try again when it is running");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine is ending or not yet running: try again when it is running");
 	if (live->quota.client)
 		return error_set(
 			err, ERR_CONFLICT,
-			"its quota is just being set by another request: try again when that is done");
+			"the quota is just being set by another request: try again when that is done");
 	return 0;
 }
 

@@ -224,7 +224,8 @@ static void on_copy_timer(struct loop *loop, void *data)
 	live->copy.timer = NULL;
 	/* The save was cut off, so the copy is not needed. */
 	if (!live->save_client) {
-		error_set(&err, ERR_CONFLICT, "the save was cut off");
+		error_set(&err, ERR_CONFLICT,
+			  "the save of the machine was cut off before it was done");
 		end_fork(live, &err);
 		return;
 	}
@@ -245,7 +246,8 @@ static void on_forked(void *data, uint64_t stopped_ns, const struct error *why)
 	if (why)
 		error_copy(&err, why);
 	else if (!live->save_client)
-		error_set(&err, ERR_CONFLICT, "the save was cut off");
+		error_set(&err, ERR_CONFLICT,
+			  "the save of the machine was cut off before it was done");
 	else if (live->pause.why)
 		/* When the pause ends, the machine could write to the disk that is being copied. So
 		 * the save fails. */

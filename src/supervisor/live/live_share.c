@@ -99,7 +99,7 @@ void live_share_mounted(struct live *live, const char *said)
 		finish_share(live, NULL);
 		return;
 	}
-	error_set(&why, ERR_IO, "the guest cannot mount it: %.400s", said);
+	error_set(&why, ERR_IO, "the guest cannot mount the directory: %.400s", said);
 	take_share_back(live, &why);
 }
 
@@ -135,8 +135,10 @@ void live_share_cut(struct live *live, const char *how)
 
 	if (!live->share.client)
 		return;
-	error_set(&why, ERR_CONFLICT,
-		  "it got no directory, because it %s before the guest had mounted it", how);
+	error_set(
+		&why, ERR_CONFLICT,
+		"the machine got no directory, because the machine %s before the guest had mounted it",
+		how);
 	finish_share(live, &why);
 }
 
@@ -148,20 +150,21 @@ static int may_share(const struct live *live, struct error *err)
 				 live->backend->name);
 	if (live->severed)
 		return error_set(err, ERR_CONFLICT,
-				 "it is quarantined: nothing can be shared with it");
+				 "the machine is quarantined: nothing can be shared with it");
 	if (live->share.given || live->share.from_start)
 		return error_set(
 			err, ERR_CONFLICT,
-			"it already has its shared directories and cannot get more: they are all given at once. Put the files there, or make another machine for them");
+			"the machine already has its shared directories and cannot get more, because they are all given at once: put the files there, or make another machine for them");
 	if (!live->share.pluggable) {
 		error_set(
 			err, ERR_CONFLICT,
-			"it has no spare port for a directory (config.hotplug): make another one without that");
+			"the machine has no spare port for a directory (config.hotplug): make another machine that has one");
 		return error_reason(err, REASON_SESSION_WITHOUT_PORT, "");
 	}
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
-		return error_set(err, ERR_CONFLICT,
-				 "it is ending or not yet running: try again when it is running");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine is ending or not yet running: try again when it is running");
 	return 0;
 }
 
@@ -207,9 +210,10 @@ static int check_apart(const json_t *given, const json_t *share, struct error *e
 		for (size_t key = 0; key < ARRAY_SIZE(keys); key++)
 			if (strcmp(json_text(other, keys[key], ""),
 				   json_text(share, keys[key], "")) == 0)
-				return error_set(err, ERR_INVALID,
-						 "shares: two shares have the same %s: %s",
-						 keys[key], json_text(share, keys[key], ""));
+				return error_set(
+					err, ERR_INVALID,
+					"shares: two shares have the same %s: %s; give each its own",
+					keys[key], json_text(share, keys[key], ""));
 	}
 	return 0;
 }

@@ -200,7 +200,7 @@ int live_term_set(struct live *live, const json_t *request, struct control_clien
 	if (!may_be_over(live) || term_is_given(&live->term.term))
 		return error_set(
 			err, ERR_CONFLICT,
-			"the end of the session cannot be set, because the session is not running, or its end is set already");
+			"the end of the session cannot be set, because the session is not running, or its end is already set");
 	if (begin_term(live, &term, err) < 0)
 		return -1;
 	use_ends(live);
@@ -227,7 +227,7 @@ int live_term_hold(struct live *live, const json_t *request, struct control_clie
 	if (!may_be_over(live) || live->term.held)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the session cannot be bound to the process that asked, because it is not running, or another process holds it already");
+			"the session cannot be bound to the process that asked, because the session is not running, or another process already holds it");
 	live->term.held = true;
 	control_sock_keep(client, on_holder_gone, live);
 	return 0;

@@ -131,7 +131,7 @@ static void on_lookup_late(struct loop *loop, void *data)
 	(void)loop;
 	target->late = NULL;
 	error_set(&err, ERR_TIMEOUT,
-		  "its name was not looked up in time: look at the name servers of this host");
+		  "the name was not looked up in time: look at the name servers of this host");
 	resolved(target, &err);
 }
 
@@ -154,7 +154,7 @@ static void on_getent_output(struct loop *loop, int fd, uint32_t events, void *d
 	if (target->list.count == 0)
 		error_set(
 			&err, ERR_NOT_FOUND,
-			"its name has no address: correct the name, or look at the name servers of this host");
+			"the name has no address: correct the name, or look at the name servers of this host");
 	resolved(target, target->list.count == 0 ? &err : NULL);
 }
 
@@ -205,7 +205,7 @@ static int ask_getent(const struct target *target, struct proc *lookup, int *ans
 	if (in.len > BROKER_BYTES)
 		return error_set(
 			err, ERR_INVALID,
-			"its name is too long to be looked up: give a shorter name, or an address");
+			"the name is too long to be looked up: give a shorter name, or an address");
 	memcpy(in.bytes, target->text, in.len);
 	if (broker_ask(&target_duty, &in, &out, err) < 0)
 		return -1;
@@ -281,7 +281,8 @@ static int split_target(struct target *target, const char *text, struct error *e
 	unsigned long port = colon ? strtoul(colon + 1, NULL, 10) : 0;
 
 	if (len == 0 || port == 0 || port > UINT16_MAX)
-		return error_set(err, ERR_INVALID, "%.200s is not of the form HOST:PORT", text);
+		return error_set(err, ERR_INVALID,
+				 "%.200s is not of the form HOST:PORT, like 127.0.0.1:8080", text);
 	target->port = (uint16_t)port;
 	target->text = strdup(text);
 	target->host = strndup(text + (bracketed ? 1 : 0), len);

@@ -152,7 +152,9 @@ static int compare_facts(const json_t *then, json_t *now, struct error *err)
 		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 			if (!strcmp(words[i].key, key))
 				what = words[i].what;
-		return error_set(err, ERR_CONFLICT, "the template was made with another %s", what);
+		return error_set(err, ERR_CONFLICT,
+				 "the template was made with another %s: make the template again",
+				 what);
 	}
 	return 0;
 }
@@ -186,15 +188,17 @@ static int open_saved(int dir, const json_t *record, const char *name, struct er
 		return error_errno(err, errno, "the template's %s", name);
 	if (!S_ISREG(st.st_mode) ||
 	    st.st_size != json_integer_value(json_object_get(said, "bytes")))
-		return error_set(err, ERR_CONFLICT,
-				 "the template's %s does not have the length it was saved with",
-				 name);
+		return error_set(
+			err, ERR_CONFLICT,
+			"the template's %s does not have the length that was saved: make the template again",
+			name);
 	if (!expected)
 		return steal_fd(&fd);
 	if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
 		return error_prefix(err, "the template's %s", name);
 	if (strcmp(digest, expected) != 0)
-		return error_set(err, ERR_CONFLICT, "the template's %s is not what was saved",
+		return error_set(err, ERR_CONFLICT,
+				 "the template's %s is not what was saved: make the template again",
 				 name);
 	return steal_fd(&fd);
 }
@@ -210,8 +214,9 @@ static int require_disk(const json_t *record, struct boot_files *files, struct e
 	boot_files_hash_rootfs(files);
 	return strcmp(files->file[BOOT_ROOTFS].sha256, disk) == 0
 		       ? 0
-		       : error_set(err, ERR_CONFLICT,
-				   "the content of its disk differs from the template's disk");
+		       : error_set(
+				 err, ERR_CONFLICT,
+				 "the content of the machine's disk differs from the template's disk");
 }
 
 static int open_memory(int dir, const json_t *record, bool own, struct template *template,
@@ -259,8 +264,9 @@ static int find_saved_card(const json_t *record, const struct config *config,
 	uint8_t bytes[MAC_BYTES];
 
 	if (*mac && !mac_parse(mac, bytes))
-		return error_set(err, ERR_CONFLICT,
-				 "the template has a network card without a valid address");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the template has a network card without a valid address: make the template again");
 	snprintf(template->card_mac, sizeof(template->card_mac), "%s", mac);
 	template->has_card = saved && config->network_mode != NETWORK_ISOLATED;
 	if (!saved || strcmp(saved, network_mode_names[config->network_mode]) == 0)

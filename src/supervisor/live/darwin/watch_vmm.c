@@ -7,7 +7,7 @@
 static int cannot_watch(struct error *err)
 {
 	return error_set(err, ERR_UNSUPPORTED,
-			 "macOS does not show what a machine's process has open");
+			 "macOS does not show which files a machine's process has open");
 }
 
 int watch_vmm_expect(struct watch_vmm *watch, const struct proc *vmm, struct error *err)
