@@ -14,15 +14,15 @@ int applevf_check_host(const struct vz_host *host, struct error *err)
 	if (!host->framework)
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"Virtualization.framework is missing: this is no macOS 13 or newer");
+			"Virtualization.framework is missing: this program needs macOS 13 or newer");
 	if (!host->supported)
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"Virtualization.framework runs no machines on this Mac (VZVirtualMachine.isSupported is false)");
+			"Virtualization.framework runs no machines on this Mac (VZVirtualMachine.isSupported is false): use another Mac");
 	if (!host->entitled)
 		return error_set(
 			err, ERR_DENIED,
-			"this program is not signed with the entitlement com.apple.security.virtualization, which anybody may sign with: `make` does, by codesign");
+			"this program is not signed with the entitlement com.apple.security.virtualization: sign it by codesign, as `make` does; anybody may do so");
 	return 0;
 }
 
@@ -32,7 +32,7 @@ int applevf_check_bridge(const struct vz_host *host, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_DENIED,
-		"mode \"bridged\" needs the entitlement com.apple.vm.networking, which this program is not signed with: Apple gives it to developers of virtualization software on request, nobody can sign it for himself, and root does not change that; take mode \"nat\"");
+		"mode \"bridged\" needs the entitlement com.apple.vm.networking, which this program is not signed with: Apple gives it on request to developers of virtualization software, and root does not replace it; choose mode \"nat\"");
 }
 
 static int check_network(const struct config *config, const struct vz_host *host, struct error *err)
@@ -44,7 +44,7 @@ static int check_network(const struct config *config, const struct vz_host *host
 	if (!config->network_interface)
 		return error_set(
 			err, ERR_INVALID,
-			"config.network.interface: mode \"bridged\" needs the identifier or the name of an interface");
+			"config.network.interface: mode \"bridged\" needs the identifier or the name of an interface, like en0");
 	if (applevf_check_bridge(host, err) < 0)
 		return error_prefix(err, "config.network.mode");
 	return vz_check_interface(config->network_interface, err);
@@ -58,7 +58,7 @@ static int check_memory(const struct config *config, const struct vz_host *host,
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"config.memoryMiB: Virtualization.framework gives a machine %llu to %llu MiB here, and these are %lld",
+		"config.memoryMiB must be from %llu to %llu MiB with Virtualization.framework on this Mac, and is %lld",
 		(unsigned long long)(host->memory_min >> 20),
 		(unsigned long long)(host->memory_max >> 20), (long long)config->memory_mib);
 }
@@ -72,7 +72,7 @@ static int check_cpus(const struct config *config, const struct vz_host *host, s
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"config.cpuCount: Virtualization.framework gives a machine %llu to %llu here, and these are %llu",
+		"config.cpuCount must be from %llu to %llu with Virtualization.framework on this Mac, and is %llu",
 		(unsigned long long)host->cpus_min, (unsigned long long)host->cpus_max,
 		(unsigned long long)cpus);
 }

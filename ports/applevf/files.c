@@ -45,7 +45,7 @@ char *file_name(int fd, struct error *err)
 	if (!utf8_is_whole(name, strlen(name))) {
 		error_set(
 			err, ERR_INVALID,
-			"Virtualization.framework takes only names in UTF-8, and that of this file is not: rename the file");
+			"Virtualization.framework accepts only names in UTF-8, and the name of this file is not: rename the file");
 		return NULL;
 	}
 	char *copy = strdup(name);

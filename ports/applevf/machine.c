@@ -131,8 +131,9 @@ static void on_letter_stopped(struct vm *vm, const struct letter *letter)
 int applevf_power_button(struct vm *vm, struct error *err)
 {
 	if (vm->ending)
-		return error_set(err, ERR_CONFLICT,
-				 "the machine has ended, so nothing can be asked of it");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine has ended, so nothing can be asked of it: start it again");
 	vz_press_power(vm->vz);
 	return 0;
 }
@@ -148,8 +149,9 @@ static void on_letter_power(struct vm *vm, const struct letter *letter)
 int applevf_resume(struct vm *vm, struct error *err)
 {
 	if (vm->ending)
-		return error_set(err, ERR_CONFLICT,
-				 "the machine has ended, so nothing can be asked of it");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine has ended, so nothing can be asked of it: start it again");
 	vz_resume(vm->vz);
 	return 0;
 }
@@ -169,8 +171,9 @@ int applevf_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
 			err, ERR_CONFLICT,
 			"the machine is just being paused by another request: try again when that is done");
 	if (vm->ending)
-		return error_set(err, ERR_CONFLICT,
-				 "the machine has ended, so nothing can be asked of it");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine has ended, so nothing can be asked of it: start it again");
 	vm->pausing.fn = fn;
 	vm->pausing.data = data;
 	vz_pause(vm->vz);
@@ -192,12 +195,14 @@ int applevf_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, s
 			err, ERR_CONFLICT,
 			"the balloon is just being set by another request: try again when that is done");
 	if (mib > vm->memory_mib)
-		return error_set(err, ERR_INVALID,
-				 "the machine has only %lld MiB, and cannot have %lld",
-				 (long long)vm->memory_mib, (long long)mib);
+		return error_set(
+			err, ERR_INVALID,
+			"the machine has only %lld MiB of memory, and cannot have %lld: ask for less",
+			(long long)vm->memory_mib, (long long)mib);
 	if (vm->ending)
-		return error_set(err, ERR_CONFLICT,
-				 "the machine has ended, so nothing can be asked of it");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine has ended, so nothing can be asked of it: start it again");
 	vm->balloon.fn = fn;
 	vm->balloon.data = data;
 	vz_set_memory(vm->vz, mib);

@@ -28,7 +28,7 @@ int applevf_sever(struct vm *vm, struct error *err)
 	if (vm->severing || vm->ending)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the machine cannot be cut off, because it is quarantined already or has ended");
+			"the machine cannot be cut off, because it is already quarantined or has ended");
 	vm->sever_timer =
 		loop_add_timer(vm->loop, limit_deadline(LIMIT_SEVER_MS), on_sever_timer, vm, err);
 	if (!vm->sever_timer)

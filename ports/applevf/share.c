@@ -52,7 +52,7 @@ static int may_take_share(const struct vm *vm, const struct vm_share *share, str
 	if (vm->plugged || vm->sharing.fn)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the machine cannot be given a directory, because it has its directory already: make another machine for it");
+			"the machine cannot be given a directory, because it already has one: make another machine for this directory");
 	if (strcmp(share->tag, PLAN_SPARE_TAG) != 0)
 		return error_set(
 			err, ERR_UNSUPPORTED,

@@ -306,7 +306,7 @@ void vz_set_memory(struct vz *vz, int64_t mib)
 	  if ([balloon targetVirtualMachineMemorySize] != bytes)
 		  error_set(
 			  &letter.why, ERR_INVALID,
-			  "the balloon was not set, because Virtualization.framework has made %llu MiB of the %lld that were asked for",
+			  "the balloon was not set, because Virtualization.framework has set %llu MiB instead of the %lld that were asked for",
 			  (unsigned long long)([balloon targetVirtualMachineMemorySize] >> 20),
 			  (long long)mib);
 	  (void)post_send(self->post, &letter);

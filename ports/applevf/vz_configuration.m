@@ -136,8 +136,10 @@ static VZNetworkDeviceAttachment *attachment_of(const struct plan *plan, struct 
 	if (interface)
 		return [[[VZBridgedNetworkDeviceAttachment alloc] initWithInterface:interface]
 			autorelease];
-	error_set(err, ERR_INVALID, "config.network.interface: \"%.60s\" does not exist any more",
-		  plan->interface);
+	error_set(
+		err, ERR_INVALID,
+		"config.network.interface: \"%.60s\" does not exist any more: name another interface",
+		plan->interface);
 	return nil;
 }
 

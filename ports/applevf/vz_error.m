@@ -76,6 +76,6 @@ int vz_tell_error(struct error *err, const char *what, NSError *error)
 int vz_tell_exception(struct error *err, const char *what, NSException *exception)
 {
 	return error_set(err, ERR_INTERNAL,
-			 "%s: the framework refuses it by an exception: %.100s: %.300s", what,
+			 "%s: the framework refuses this by an exception: %.100s: %.300s", what,
 			 text_of([exception name]), text_of([exception reason]));
 }

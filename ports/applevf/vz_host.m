@@ -96,7 +96,7 @@ int vz_check_interface(const char *name, struct error *err)
 		list_interfaces(&names);
 		return error_set(
 			err, ERR_INVALID,
-			"config.network.interface: \"%.60s\" is no interface that can be bridged here, by identifier or by name: there %s %s",
+			"config.network.interface: \"%.60s\" is not an interface that can be bridged here, by identifier or by name: there %s %s",
 			name, names.len ? "are" : "is", names.len ? buf_string(&names) : "none");
 	}
 }

@@ -42,15 +42,18 @@ static VZMacHardwareModel *model_of(const char *path, struct error *err)
 		     : nil;
 
 	if (!model) {
-		error_set(err, ERR_INVALID,
-			  "config.macos.hardwareModelPath: %s is not a hardware model", path);
+		error_set(
+			err, ERR_INVALID,
+			"config.macos.hardwareModelPath: %s is not a hardware model: name the file that the installation made",
+			path);
 		return nil;
 	}
 	if ([model isSupported])
 		return model;
-	error_set(err, ERR_UNSUPPORTED,
-		  "config.macos.hardwareModelPath: this Mac, or its macOS, runs no machines of %s",
-		  path);
+	error_set(
+		err, ERR_UNSUPPORTED,
+		"config.macos.hardwareModelPath: this Mac, or its macOS, runs no machines of %s: use another Mac",
+		path);
 	return nil;
 }
 
@@ -64,9 +67,10 @@ static VZMacMachineIdentifier *identifier_of(const char *path, struct error *err
 		     : nil;
 
 	if (!identifier)
-		error_set(err, ERR_INVALID,
-			  "config.macos.machineIdentifierPath: %s is not a machine identifier",
-			  path);
+		error_set(
+			err, ERR_INVALID,
+			"config.macos.machineIdentifierPath: %s is not a machine identifier: name the file that the installation made",
+			path);
 	return identifier;
 }
 

@@ -87,7 +87,7 @@ static VZMacOSConfigurationRequirements *requirements_of(VZMacOSRestoreImage *im
 	if (!requirements || ![[requirements hardwareModel] isSupported]) {
 		error_set(
 			err, ERR_UNSUPPORTED,
-			"this Mac, or its macOS, cannot run what is in the restore image (macOS %ld.%ld)",
+			"this Mac, or its macOS, cannot run the system in the restore image (macOS %ld.%ld): choose another restore image",
 			(long)version.majorVersion, (long)version.minorVersion);
 		return nil;
 	}
@@ -95,7 +95,7 @@ static VZMacOSConfigurationRequirements *requirements_of(VZMacOSRestoreImage *im
 		return requirements;
 	error_set(
 		err, ERR_UNSUPPORTED,
-		"macOS %ld.%ld is too old: sessions are machines of their own, and macOS before %d boots on no other than it was installed on",
+		"macOS %ld.%ld is too old, because each session is another machine, and a macOS before %d boots only on the machine on which it was installed: choose a newer one",
 		(long)version.majorVersion, (long)version.minorVersion, OLDEST_MACOS);
 	return nil;
 }
@@ -190,8 +190,10 @@ static VZVirtualMachineConfiguration *make_machine(const struct macos_install *j
 	if (dir < 0)
 		return nil;
 	if (memory < facts->memory_mib || cpus < facts->cpus) {
-		error_set(err, ERR_INVALID, "macOS %s needs at least %lld MiB and %lld processors",
-			  facts->version, (long long)facts->memory_mib, (long long)facts->cpus);
+		error_set(
+			err, ERR_INVALID,
+			"macOS %s needs at least %lld MiB and %lld processors: give the base as many",
+			facts->version, (long long)facts->memory_mib, (long long)facts->cpus);
 		return nil;
 	}
 	[machine setMemorySize:(uint64_t)memory * MIB];

@@ -10,7 +10,7 @@ static int refuse_on_intel(struct error *err)
 {
 	return error_set(
 		err, ERR_UNSUPPORTED,
-		"macOS guests need a Mac with Apple silicon, and this one has an Intel processor");
+		"macOS guests need a Mac with Apple silicon, and this Mac has an Intel processor: use another Mac");
 }
 
 int vz_macos_check(struct error *err)

@@ -110,8 +110,10 @@ static int mount_directory(json_t *share, struct error *err)
 		return error_errno(err, errno, "%s", where);
 	mac_system_mount_words(tag, where, strcmp(mode, "ro") == 0, words);
 	if (run_program(words) != 0)
-		return error_set(err, ERR_IO, "%s cannot mount \"%.64s\" on %s", words[0], tag,
-				 where);
+		return error_set(
+			err, ERR_IO,
+			"the guest's program %s cannot mount the directory \"%.64s\" on %s",
+			words[0], tag, where);
 	return 0;
 }
 
@@ -130,7 +132,7 @@ static int mac_apply_config(json_t *doc, struct error *err)
 	    json_object_get(doc, "command"))
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"a macOS guest has no disks, no published ports and no workload of the config's");
+			"a macOS guest can have no disks, no published ports and no command in its config: leave them out");
 	json_array_foreach(shares, i, share)
 	{
 		if (mount_directory(share, err) < 0)

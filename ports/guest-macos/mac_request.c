@@ -29,7 +29,8 @@ static int take_argv(json_t *from, const char *key, struct mac_request *out, str
 	if (json_get_array(from, "", key, JSON_REQUIRED, &list, err) < 0)
 		return -1;
 	if (json_array_size(list) == 0)
-		return error_set(err, ERR_INVALID, "%s must name a program: empty command", key);
+		return error_set(err, ERR_INVALID,
+				 "%s must name a program: give its name as the first word", key);
 	out->argv = calloc(json_array_size(list) + 1, sizeof(*out->argv));
 	if (!out->argv)
 		return error_errno(err, ENOMEM, "command");
@@ -58,7 +59,10 @@ static int mac_take_env(json_t *from, struct mac_request *out, struct error *err
 
 		if (!*name || strchr(name, '=') || !text ||
 		    strlen(text) != json_string_length(value))
-			return error_set(err, ERR_INVALID, "env.%.100s is not a variable", name);
+			return error_set(
+				err, ERR_INVALID,
+				"env.%.100s is not a variable: give a name without \"=\" and a text without NUL",
+				name);
 	}
 	return 0;
 }
@@ -118,7 +122,8 @@ static int mac_take_path(json_t *payload, struct mac_request *out, struct error 
 	    take_text(payload, "user", &out->user, err) < 0)
 		return -1;
 	if (*out->path != '/')
-		return error_set(err, ERR_INVALID, "guest_path must be absolute");
+		return error_set(err, ERR_INVALID,
+				 "guest_path must be absolute: give a path that begins with /");
 	out->timeout_ms = limit_get(LIMIT_EXEC_ENVELOPE_MS);
 	return 0;
 }
@@ -136,7 +141,9 @@ static int read_envelope(struct mac_request *r, json_t **refusal, struct error *
 	int result;
 
 	if (!json_is_object(r->doc))
-		return error_set(err, ERR_INVALID, "an envelope must be a JSON object");
+		return error_set(
+			err, ERR_INVALID,
+			"an envelope must be a JSON object: correct the program that sent it");
 	if (json_get_string(r->doc, "", "op", JSON_REQUIRED, &op, err) < 0)
 		return -1;
 	if (strcmp(op, "exec") != 0 && strcmp(op, "copyout") != 0) {
@@ -239,7 +246,8 @@ int mac_request_frame(json_t *doc, struct mac_request *out, struct error *err)
 	    json_get_bool(doc, "", "stream", JSON_OPTIONAL, &stream, err) < 0)
 		return -1;
 	if (strlen(r.id) > MAC_ID_BYTES)
-		return error_set(err, ERR_INVALID, "id is longer than %d bytes", MAC_ID_BYTES);
+		return error_set(err, ERR_INVALID, "id is longer than %d bytes: give a shorter one",
+				 MAC_ID_BYTES);
 	if (stream &&
 	    json_get_int(doc, "", "request", JSON_REQUIRED, 1, INT64_MAX, &number, err) < 0)
 		return -1;

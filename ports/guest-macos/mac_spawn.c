@@ -44,14 +44,18 @@ int mac_user_find(const char *name, struct mac_user *out, struct error *err)
 	if (!pw && *name && !*end)
 		pw = getpwuid((uid_t)uid); /* cppcheck-suppress getpwuidCalled */
 	if (!pw)
-		return error_set(err, ERR_NOT_FOUND, "no such user: %.64s", name);
+		return error_set(err, ERR_NOT_FOUND,
+				 "no such user: %.64s; name a user of the guest", name);
 	user.uid = pw->pw_uid;
 	user.gid = pw->pw_gid;
 	snprintf(user.name, sizeof(user.name), "%s", pw->pw_name);
 	snprintf(user.home, sizeof(user.home), "%s", pw->pw_dir);
 	snprintf(user.shell, sizeof(user.shell), "%s", pw->pw_shell);
 	if (geteuid() != 0 && geteuid() != user.uid)
-		return error_set(err, ERR_DENIED, "the agent has no right to become %s", user.name);
+		return error_set(
+			err, ERR_DENIED,
+			"the guest's agent does not run as root, so it cannot become the user %s: name another user",
+			user.name);
 	*out = user;
 	return 0;
 }

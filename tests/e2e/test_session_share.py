@@ -396,7 +396,7 @@ def check_several(host, name):
     assert (common / "made").read_text() == "by the guest\n"
     strange = [line for line in events(host, name) if line["event"] in ("vmm.unexpected", "vmm.unobserved")]
     assert not strange, strange
-    assert "cannot get more: " in refused(host, name, main)
+    assert "cannot get more, " in refused(host, name, main)
 
 
 def test_several_directories(ours):

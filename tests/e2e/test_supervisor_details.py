@@ -195,7 +195,7 @@ def test_the_recorded_config(host):
     code, answer = asked_with(host, "--keep-quarantined", "inspect")
     assert (code, answer["error"]) == (1, "--keep-quarantined works only with the commands halt, stop, kill and delete, and this is inspect")
     code, answer = asked_with(host, "--recorded", "start")
-    assert (code, answer["errorCode"], answer["error"]) == (1, "not-found", "the workspace does not exist"), answer
+    assert (code, answer["errorCode"], answer["error"]) == (1, "not-found", "the workspace does not exist: prepare it first"), answer
     assert not (host.state / "w").exists()
     config = host.config(command=["true"])
     assert ask(host, "prepare", config)[0] == 0

@@ -257,7 +257,7 @@ def test_bridged_needs_apple_s_entitlement(vf):
     for command in ("check", "prepare", "start"):
         code, answer, _ = vf.ask(command, config)
         assert code != 0 and answer["errorCode"] == "denied"
-        assert "com.apple.vm.networking" in answer["error"] and "root does not change that" in answer["error"]
+        assert "com.apple.vm.networking" in answer["error"] and "root does not replace it" in answer["error"]
     assert not (vf.workspace / "runtime.json").exists()
 
 
@@ -268,7 +268,7 @@ def test_bridged(vf):
     for interface in ("en7", "Wi-Fi"):
         vf.do("check", vf.host.config(network={"mode": "bridged", "interface": interface}))
     why = vf.refused("check", vf.host.config(**BRIDGED))
-    assert '"en0" is no interface that can be bridged here' in why and "en7 (Wi-Fi)" in why
+    assert '"en0" is not an interface that can be bridged here' in why and "en7 (Wi-Fi)" in why
     assert vf.do("host")["host"]["bridgedAvailable"] is True
 
 
@@ -324,7 +324,7 @@ def test_a_directory_whose_name_is_no_text(vf):
     config = vf.host.config(shares=[{"tag": "t", "path": str(vf.host.base / "text/below"), "mountpoint": "/mnt", "mode": "rw"}])
     vf.do("prepare", config)
     why = vf.refused("start", config)
-    assert "Virtualization.framework takes only names in UTF-8, and that of this file is not: rename the file" in why, why
+    assert "Virtualization.framework accepts only names in UTF-8, and the name of this file is not: rename the file" in why, why
     vf.nothing_is_left()
 
 
@@ -396,9 +396,9 @@ def test_without_the_framework(vf, settings, kind, words):
 
 
 @pytest.mark.parametrize("change, words", (
-    ({"memoryMiB": 600}, "config.memoryMiB: Virtualization.framework gives a machine 128 to 512 MiB here, and these are 600"),
-    ({"memoryMiB": 100}, "config.memoryMiB: Virtualization.framework gives a machine 128 to 512 MiB here, and these are 100"),
-    ({"cpuCount": 2}, "config.cpuCount: Virtualization.framework gives a machine 1 to 1 here, and these are 2"),
+    ({"memoryMiB": 600}, "config.memoryMiB must be from 128 to 512 MiB with Virtualization.framework on this Mac, and is 600"),
+    ({"memoryMiB": 100}, "config.memoryMiB must be from 128 to 512 MiB with Virtualization.framework on this Mac, and is 100"),
+    ({"cpuCount": 2}, "config.cpuCount must be from 1 to 1 with Virtualization.framework on this Mac, and is 2"),
 ), ids=("too-much", "too-little", "processors"))
 def test_bounds_of_the_framework(vf, change, words):
     vf.set(minimumMemory=128 << 20, maximumMemory=512 << 20, maximumCPUs=1)

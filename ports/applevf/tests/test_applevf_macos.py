@@ -92,15 +92,15 @@ def test_another_base_was_made_of_the_same_image_meanwhile(mac, apple):
 
 
 @pytest.mark.parametrize("settings,words", [
-    ({"restoreImage": {"supported": False}}, "this Mac, or its macOS, cannot run what is in the restore image (macOS 14.5)"),
-    ({"restoreImage": {"version": "12.7"}}, "macOS 12.7 is too old: sessions are machines of their own, and macOS before 13 boots on no other"),
-    ({"macModelSupported": False}, "cannot run what is in the restore image"),
+    ({"restoreImage": {"supported": False}}, "this Mac, or its macOS, cannot run the system in the restore image (macOS 14.5): choose another restore image"),
+    ({"restoreImage": {"version": "12.7"}}, "macOS 12.7 is too old, because each session is another machine, and a macOS before 13 boots only on the machine"),
+    ({"macModelSupported": False}, "cannot run the system in the restore image"),
     ({"macMinimumMemory": 512 << 20}, "macOS 14.5 needs at least 512 MiB and 1 processors"),
     ({"faults": {"loadRestoreImage": {}}}, "the restore image is damaged, or is none: A fault of the stand-in. (VZErrorDomain 10004)"),
     ({"faults": {"validate": {}}}, "Virtualization.framework cannot make this machine: A fault of the stand-in. (VZErrorDomain 2)"),
     ({"faults": {"install": {}}}, "macOS could not be installed: A fault of the stand-in. (VZErrorDomain 10007)"),
     ({"faults": {"install": {"code": 10006}}}, "macOS could not be installed: this macOS is too old to install that one; A fault"),
-    ({"entitlements": {"com.apple.security.virtualization": False}}, "com.apple.security.virtualization, which anybody may sign with"),
+    ({"entitlements": {"com.apple.security.virtualization": False}}, "com.apple.security.virtualization: sign it by codesign"),
     ({"supported": False}, "Virtualization.framework runs no machines on this Mac"),
 ])
 def test_what_cannot_be_installed_leaves_nothing(mac, settings, words):

@@ -35,7 +35,7 @@ int refuse_config(const struct config *config, struct error *err)
 		return -1;
 	if (config->memory_mib % MEMORY_STEP_MIB)
 		return error_set(err, ERR_INVALID,
-				 "config.memoryMiB is %lld MiB, and HCS takes steps of %d MiB",
+				 "config.memoryMiB is %lld MiB, and must be a multiple of %d MiB",
 				 (long long)config->memory_mib, MEMORY_STEP_MIB);
 	return check_published_hosts(config, err) < 0 ? -1 : hcs_probe(err);
 }

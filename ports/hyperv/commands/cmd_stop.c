@@ -36,7 +36,8 @@ int ending_wait_over(const struct record *record, struct error *err)
 		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 	if (pipe_wait_end(pipe, (DWORD)limit_get(LIMIT_ENDING_MS), &why) == 0)
 		return 0;
-	return error_set(err, ERR_UNAVAILABLE, "workspace %s is still ending", record->id);
+	return error_set(err, ERR_UNAVAILABLE,
+			 "workspace %s is still ending: try again when it has ended", record->id);
 }
 
 static enum state wanted_state(enum command command)
@@ -81,9 +82,10 @@ static int check_same_machine(const struct record *record, const char *ended, st
 
 	if (now && strcmp(now, ended) == 0)
 		return 0;
-	return error_set(err, ERR_CONFLICT,
-			 "workspace %s was prepared or started again while it was being ended",
-			 record->id);
+	return error_set(
+		err, ERR_CONFLICT,
+		"workspace %s was prepared or started again while it was being ended: try again",
+		record->id);
 }
 
 /* Answers with the recorded state and keeps it. No machine ran, so halt has nothing to end. */

@@ -16,7 +16,7 @@ static int missing_function(const char *name, struct error *err)
 {
 	return error_set(
 		err, ERR_UNAVAILABLE,
-		"Windows' computecore.dll has no %s: Windows 10 1809 or Server 2019 is the first that has it",
+		"Windows' computecore.dll has no %s: use Windows 10 1809, Server 2019 or newer",
 		name);
 }
 

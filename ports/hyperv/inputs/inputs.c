@@ -25,13 +25,13 @@ static int check_kernel_head(HANDLE file, struct error *err)
 	if (size < sizeof(head) || file_read_at(file, 0, head, sizeof(head), err) < 0 ||
 	    !architecture_of_kernel(head, sizeof(head), &architecture)) {
 		error_set(err, ERR_INVALID,
-			  "it is not a Linux kernel: name a bzImage or an unpacked kernel");
+			  "the file is not a Linux kernel: name a bzImage or an unpacked kernel");
 		return error_reason(err, REASON_NOT_A_KERNEL, "");
 	}
 	if (architecture == ARCHITECTURE_AMD64)
 		return 0;
 	error_set(err, ERR_UNSUPPORTED,
-		  "it is a kernel for %s, and the machine is amd64: name one for that",
+		  "the file is a kernel for %s, and the machine is amd64: name a kernel for amd64",
 		  architecture_name(architecture));
 	return error_reason(err, REASON_OTHER_ARCHITECTURE, architecture_name(architecture));
 }
@@ -61,8 +61,9 @@ static int check_ext4(HANDLE file, struct error *err)
 		return -1;
 	return magic[0] == 0x53 && magic[1] == 0xEF
 		       ? 0
-		       : error_set(err, ERR_INVALID,
-				   "not an ext4 file system image: name the disk of an image");
+		       : error_set(
+				 err, ERR_INVALID,
+				 "the file is not an ext4 file system image: name the disk of an image");
 }
 
 /* Checks the raw root file system, from which a VHD is made. */

@@ -145,7 +145,9 @@ static int check_vhdx(const char *path, struct error *err)
 		return -1;
 	if (file_read_at(file, 0, signature, sizeof(signature), err) < 0 ||
 	    memcmp(signature, "vhdxfile", sizeof(signature)) != 0)
-		return error_set(err, ERR_INVALID, "%s: it is not a VHDX file", path);
+		return error_set(err, ERR_INVALID,
+				 "%s: the file is not a VHDX file, although its name ends in .vhdx",
+				 path);
 	return 0;
 }
 
@@ -157,6 +159,6 @@ int vhd_file_check_disk(const char *path, struct error *err)
 		return vhd_file_check(path, NULL, err);
 	return error_set(
 		err, ERR_INVALID,
-		"%s: Hyper-V attaches virtual hard disks alone, files that end in .vhd or .vhdx",
+		"%s: Hyper-V attaches only virtual hard disks: name a file that ends in .vhd or .vhdx",
 		path);
 }

@@ -144,7 +144,7 @@ int pipe_wait_end(HANDLE pipe, DWORD timeout_ms, struct error *err)
 		return 0;
 	CancelIo(pipe);
 	(void)GetOverlappedResult(pipe, &io, &n, TRUE);
-	return error_set(err, ERR_TIMEOUT, "the live supervisor has not ended in time");
+	return error_set(err, ERR_TIMEOUT, "the live supervisor has not ended in time: try again");
 }
 
 int pipe_kill_keeper(HANDLE pipe, struct error *err)

@@ -160,11 +160,12 @@ int hyperv_check_name(const char *id, struct error *err)
 	if (strpbrk(id, "<>:\"|?*") || (len > 0 && (id[len - 1] == '.' || id[len - 1] == ' ')))
 		return error_set(
 			err, ERR_INVALID,
-			"identity.runtimeID \"%.200s\" has characters that no name of a directory of Windows can have",
+			"identity.runtimeID \"%.200s\" has characters that no name of a directory of Windows can have: choose another name",
 			id);
 	if (is_device_name(id))
-		return error_set(err, ERR_INVALID,
-				 "identity.runtimeID \"%.200s\" is the name of a device of Windows",
-				 id);
+		return error_set(
+			err, ERR_INVALID,
+			"identity.runtimeID \"%.200s\" is the name of a device of Windows: choose another name",
+			id);
 	return 0;
 }

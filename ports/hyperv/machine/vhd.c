@@ -129,24 +129,25 @@ int vhd_check(const uint8_t footer[VHD_FOOTER], uint64_t file_bytes, uint64_t *b
 {
 	if (file_bytes <= VHD_FOOTER ||
 	    memcmp(footer + AT_COOKIE, vhd_cookie, sizeof(vhd_cookie)) != 0)
-		return error_set(err, ERR_INVALID,
-				 "it is not a virtual hard disk, because it has no footer of one");
+		return error_set(
+			err, ERR_INVALID,
+			"the file is not a virtual hard disk, because it has no footer of one: name another file");
 	if (be32_get(footer + AT_CHECKSUM) != vhd_checksum(footer))
 		return error_set(
 			err, ERR_INVALID,
-			"it is a damaged virtual hard disk, because the checksum of its footer is wrong");
+			"the file is a damaged virtual hard disk, because the checksum of its footer is wrong: make it again");
 	if (be32_get(footer + AT_VERSION) != VERSION_1_0)
 		return error_set(
 			err, ERR_INVALID,
-			"it is a virtual hard disk of a version that microagent does not know");
+			"the file is a virtual hard disk of a version that microagent does not know: convert it");
 	if (be32_get(footer + AT_TYPE) != TYPE_FIXED)
 		return error_set(
 			err, ERR_INVALID,
-			"it is a virtual hard disk, but not a fixed one: convert it (Convert-VHD -VHDType Fixed)");
+			"the file is a virtual hard disk, but not a fixed one: convert it (Convert-VHD -VHDType Fixed)");
 	uint64_t size = be64_get(footer + AT_CURRENT_SIZE);
 	if (size != file_bytes - VHD_FOOTER || size % VHD_SECTOR)
 		return error_set(err, ERR_INVALID,
-				 "it is a damaged virtual hard disk: its footer speaks of %" PRIu64
+				 "the file is a damaged virtual hard disk: its footer says %" PRIu64
 				 " bytes, and there are %" PRIu64,
 				 size, file_bytes - VHD_FOOTER);
 	*bytes = size;

@@ -136,4 +136,4 @@ def test_a_port_that_is_taken(vm, broker):
     with socket.create_server(("127.0.0.1", port)):
         pass
     code, text = vm.refused("prepare", network={"portForwards": [{"host": "192.0.2.1", "hostPort": port, "guestPort": 80}]})
-    assert (code, text) == ("invalid", "config.network.portForwards[0].host: it must be an address of this host, and 192.0.2.1 is none")
+    assert (code, text) == ("invalid", "config.network.portForwards[0].host: the address must be one of this host, and 192.0.2.1 is not")

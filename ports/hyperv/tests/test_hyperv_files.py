@@ -72,7 +72,7 @@ def test_disks(vm, broker, tmp_path):
     vm.ok("stop")
     assert read.read_bytes() == before and b"kept\n" in write.read_bytes()
     for name, contents, why in (("raw.img", bytes(8 << 20), "end in .vhd or .vhdx"), ("none.vhd", bytes(8 << 20), "no footer"),
-                                ("none.vhdx", bytes(8 << 20), "it is not a VHDX file"), ("short.vhd", bytes(1 << 20) + footer(8 << 20), "speaks of")):
+                                ("none.vhdx", bytes(8 << 20), "the file is not a VHDX file"), ("short.vhd", bytes(1 << 20) + footer(8 << 20), "its footer says")):
         (tmp_path / name).write_bytes(contents)
         code, text = vm.refused("check", disks=[{**disks[0], "path": windows_path(tmp_path / name)}])
         assert code == "invalid" and text.startswith("config.disks[0].path: ") and why in text, text
@@ -116,7 +116,7 @@ def test_bad_requests(vm, tmp_path):
                                ({"kernelPath": windows_path(tmp_path / "text")}, "invalid", "no kernel"),
                                ({"initrdPath": "Z:\\none"}, "not-found", "config.initrdPath"), ({"rootfsPath": "Z:\\none"}, "not-found", "config.rootfsPath"),
                                ({"rootfsPath": windows_path(tmp_path / "odd.img")}, "invalid", "whole sectors"),
-                               ({"rootfsPath": windows_path(tmp_path / "junk.img")}, "invalid", "junk.img: not an ext4 file system image")):
+                               ({"rootfsPath": windows_path(tmp_path / "junk.img")}, "invalid", "junk.img: the file is not an ext4 file system image")):
         told, text = vm.refused("prepare", **changes)
         assert told == code and why in text, text
     for name, why in (("NUL", "the name of a device"), ("com1.txt", "the name of a device"), ("a:b", "characters"), ("end.", "characters")):

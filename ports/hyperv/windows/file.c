@@ -74,7 +74,7 @@ int file_read_at(HANDLE file, uint64_t at, void *to, size_t len, struct error *e
 		       ? 0
 		       : error_set(
 				 err, ERR_IO,
-				 "it became shorter while it was read: another program changes it");
+				 "the file became shorter while it was read, because another program changes it: try again");
 }
 
 int file_read(const char *path, struct buf *out, struct error *err)

@@ -124,6 +124,7 @@ char *path_absolute(const char *path, struct error *err)
 	if (full && GetFullPathNameW(wide, n + 1, full, NULL) > 0)
 		return without_last_slash(text_narrow(full, err));
 	if (wide)
-		error_set(err, ERR_INVALID, "this is not a path of Windows: \"%.200s\"", path);
+		error_set(err, ERR_INVALID, "this is not a path of Windows: \"%.200s\"; correct it",
+			  path);
 	return NULL;
 }

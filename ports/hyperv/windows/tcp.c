@@ -93,7 +93,7 @@ int tcp_check_own_address(const char *host, struct error *err)
 	return code != WSAEADDRNOTAVAIL
 		       ? 0
 		       : error_set(err, ERR_INVALID,
-				   "it must be an address of this host, and %s is not", host);
+				   "the address must be one of this host, and %s is not", host);
 }
 
 SOCKET tcp_take_port(const char *host, uint16_t port, struct error *err)
@@ -176,7 +176,8 @@ static char *split_target(const char *target, const char **port, struct error *e
 	char *host = colon ? strdup(target + (bracketed ? 1 : 0)) : NULL;
 
 	if (!host) {
-		error_set(err, ERR_INVALID, "%.200s is not of the form HOST:PORT", target);
+		error_set(err, ERR_INVALID,
+			  "%.200s is not of the form HOST:PORT, like 127.0.0.1:8080", target);
 		return NULL;
 	}
 	host[colon - target - (bracketed ? 2 : 0)] = '\0';

@@ -17,7 +17,7 @@ wchar_t *text_wide(const char *text, struct error *err)
 	if (wide && MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, wide, n) > 0)
 		return wide;
 	free(wide);
-	error_set(err, ERR_INVALID, "this text is not valid UTF-8: \"%.100s\"", text);
+	error_set(err, ERR_INVALID, "this text is not valid UTF-8: \"%.100s\"; correct it", text);
 	return NULL;
 }
 
