@@ -48,7 +48,7 @@ static int may_take_share(const struct vm *vm, const struct vm_share *share, str
 	if (!vm->pluggable || vm->severing || vm->ending)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the machine cannot be given a directory, because it was made without a device that waits for one, or is ending or cut off");
+			"the machine cannot be given a directory, because it was made without a spare device for one, or is ending or cut off: make another machine with this directory");
 	if (vm->plugged || vm->sharing.fn)
 		return error_set(
 			err, ERR_CONFLICT,

@@ -306,7 +306,7 @@ void vz_set_memory(struct vz *vz, int64_t mib)
 	  if ([balloon targetVirtualMachineMemorySize] != bytes)
 		  error_set(
 			  &letter.why, ERR_INVALID,
-			  "the balloon was not set, because Virtualization.framework has set %llu MiB instead of the %lld that were asked for",
+			  "the balloon was not set, because Virtualization.framework has set %llu MiB instead of the %lld that were asked for: try again",
 			  (unsigned long long)([balloon targetVirtualMachineMemorySize] >> 20),
 			  (long long)mib);
 	  (void)post_send(self->post, &letter);
@@ -334,7 +334,7 @@ void vz_share(struct vz *vz, const char *path, bool read_only)
 		  if (!device || [device share] != share)
 			  error_set(
 				  &letter.why, ERR_CONFLICT,
-				  "the directory was not shared or taken away, because the machine is cut off, or its device does not take the change");
+				  "the directory was not shared or taken away, because the machine is cut off, or its device refused the change: make another machine");
 		  (void)post_send(self->post, &letter);
 		});
 	}

@@ -26,9 +26,10 @@ static int check_event(const json_t *event, enum state *state, struct error *err
 		return -1;
 	found = state_from_name(name);
 	if (found == STATE_COUNT)
-		return error_set(err, ERR_INVALID,
-				 "the event has a state that microagent does not know: \"%.64s\"",
-				 name);
+		return error_set(
+			err, ERR_INVALID,
+			"the event has a state that microagent does not know: \"%.64s\"; use the version of microagent that wrote it",
+			name);
 	*state = found;
 	return 0;
 }

@@ -49,19 +49,19 @@ static int refuse_options(const struct options *options, enum command command, s
 	if (options->lifeline_fd >= 0 && command != COMMAND_RUN && command != COMMAND_START)
 		return error_set(
 			err, ERR_INVALID,
-			"--lifeline-fd works only with the commands run and start, and this is %s",
+			"--lifeline-fd works only with the commands run and start, and the command is %s",
 			command_table[command].name);
 	if (options->recorded && command != COMMAND_PREPARE && command != COMMAND_START &&
 	    command != COMMAND_CONSOLE)
 		return error_set(
 			err, ERR_INVALID,
-			"--recorded works only with the commands prepare, start and console, and this is %s",
+			"--recorded works only with the commands prepare, start and console, and the command is %s",
 			command_table[command].name);
 	if (options->keep_quarantined && command != COMMAND_HALT && command != COMMAND_STOP &&
 	    command != COMMAND_KILL && command != COMMAND_DELETE)
 		return error_set(
 			err, ERR_INVALID,
-			"--keep-quarantined works only with the commands halt, stop, kill and delete, and this is %s",
+			"--keep-quarantined works only with the commands halt, stop, kill and delete, and the command is %s",
 			command_table[command].name);
 	if (command == COMMAND_RUN)
 		return 0;
@@ -78,9 +78,10 @@ static int refuse_options(const struct options *options, enum command command, s
 
 	for (size_t i = 0; i < ARRAY_SIZE(of_run); i++)
 		if (of_run[i].given)
-			return error_set(err, ERR_INVALID,
-					 "%s works only with the command run, and this is %s",
-					 of_run[i].name, command_table[command].name);
+			return error_set(
+				err, ERR_INVALID,
+				"%s works only with the command run, and the command is %s",
+				of_run[i].name, command_table[command].name);
 	return 0;
 }
 
@@ -194,7 +195,7 @@ static int serve_request(const struct backend *backend, const struct options *op
 		status = error_prefix(&err, "request");
 	else if (document.len == 0)
 		status = error_set(&err, ERR_INVALID,
-				   "the request is empty: one JSON object is expected on stdin");
+				   "the request is empty: write one JSON object to stdin");
 	else
 		status = request_decode(buf_bytes(&document), document.len, backend->name,
 					options->recorded, &bounds, &request, &err);

@@ -288,7 +288,7 @@ def test_a_machine_that_ends_early(host):
     # Output on its way is lost when the machine ends. It is less than the bytes behind the first line.
     line = "echo before; yes | head -c 2000000; poweroff -f; sleep 100\n"
     done = provision(host, "web", "--provision", script(host, line))
-    assert done.returncode == 1 and "no base was made: the machine ended: the guest switched itself off" in done.stderr
+    assert done.returncode == 1 and "no base was made: the machine that makes the base ended: the guest switched itself off" in done.stderr
     assert "before\n" in log_of(host, done.stderr)
     assert nothing_made(host) and not host.processes()
 

@@ -165,7 +165,7 @@ def test_an_option_of_run_is_named(host, args):
                               pass_fds=[null.fileno()], check=False)
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["errorCode"]) == (1, "invalid")
-    assert answer["error"] == f"{args[0]} works only with the command run, and this is host"
+    assert answer["error"] == f"{args[0]} works only with the command run, and the command is host"
 
 
 @pytest.mark.parametrize("below", ["", "sub", "sub/sub"])
@@ -191,9 +191,9 @@ def test_the_recorded_config(host):
     """The record is taken if a start asks for it, and is read as a record: an older version's may have unknown fields."""
     code, answer = asked_with(host, "--recorded", "kill")
     assert (code, answer["errorCode"]) == (1, "invalid"), answer
-    assert answer["error"] == "--recorded works only with the commands prepare, start and console, and this is kill"
+    assert answer["error"] == "--recorded works only with the commands prepare, start and console, and the command is kill"
     code, answer = asked_with(host, "--keep-quarantined", "inspect")
-    assert (code, answer["error"]) == (1, "--keep-quarantined works only with the commands halt, stop, kill and delete, and this is inspect")
+    assert (code, answer["error"]) == (1, "--keep-quarantined works only with the commands halt, stop, kill and delete, and the command is inspect")
     code, answer = asked_with(host, "--recorded", "start")
     assert (code, answer["errorCode"], answer["error"]) == (1, "not-found", "the workspace does not exist: prepare it first"), answer
     assert not (host.state / "w").exists()

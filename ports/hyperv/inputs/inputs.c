@@ -78,7 +78,7 @@ static int look_at_rootfs(const char *given, char **path, struct error *err)
 	if (size == 0 || size % VHD_SECTOR || size > VHD_MAX) {
 		error_set(
 			err, ERR_INVALID,
-			"config.rootfsPath: %s is not a raw disk of whole sectors: it has %llu bytes",
+			"config.rootfsPath: %s is not a raw disk of whole sectors, because it has %llu bytes: name another disk",
 			absolute, (unsigned long long)size);
 		return error_reason(err, REASON_NOT_AN_IMAGE, absolute);
 	}

@@ -332,7 +332,7 @@ static int confirm_start(struct keeper *keeper, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_CONFLICT,
-		"workspace %s is not being started any more, because another command has ended it meanwhile",
+		"workspace %s is not being started any more, because another command has ended it meanwhile: start it again",
 		record->id);
 }
 

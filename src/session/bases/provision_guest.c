@@ -41,7 +41,8 @@ static int explain_helper(const struct provisioning *p, const struct microagent_
 		return error_reason(err, REASON_INITRD_OLD, p->making->kernel.initrd);
 	}
 	snprintf(code, sizeof(code), "%.*s", (int)code_len, text);
-	return error_set(err, error_code_from_name(code), "in the guest: %s", text + code_len + 1);
+	return error_set(err, error_code_from_name(code), "making the base failed in the guest: %s",
+			 text + code_len + 1);
 }
 
 int provision_helper(struct provisioning *p, const char *verb, struct error *err)

@@ -130,7 +130,8 @@ int provision_explain_lost(struct supervisor_run *supervisor, struct error *err)
 		return -1;
 	answer = supervisor_run_finish(supervisor, NULL, &code, &why);
 	detail = json_text(json_object_get(answer, "event"), "detail", NULL);
-	return detail ? error_set(err, ERR_IO, "the machine ended: %s", detail) : -1;
+	return detail ? error_set(err, ERR_IO, "the machine that makes the base ended: %s", detail)
+		      : -1;
 }
 
 int provision_shut_down(struct provisioning *p, struct error *err)

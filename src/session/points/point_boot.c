@@ -32,7 +32,7 @@ static json_t *read_boot(const struct microagent_session *session, struct error 
 		return json_incref(boot);
 	error_set(
 		err, ERR_IO,
-		"it is not known whether session %s was booted or restored, because the record of its supervisor does not say so: the record is damaged",
+		"it is not known whether session %s was booted or restored, because the record of its supervisor is damaged: stop the session and start it again",
 		session->name);
 	return NULL;
 }

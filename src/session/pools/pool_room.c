@@ -116,7 +116,7 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 	if (member_mib(record) > total - kept)
 		return error_set(
 			err, ERR_INVALID,
-			"config.memoryMiB: a session with %lld MiB takes %lld MiB and does not fit: this host has %lld MiB, and %lld MiB must stay free",
+			"config.memoryMiB: a session with %lld MiB takes %lld MiB and does not fit: this host has %lld MiB, and %lld MiB must stay free; choose less memory",
 			(long long)record->memory_mib, (long long)member_mib(record),
 			(long long)total, (long long)kept);
 	if (record->cpus > processors())
@@ -126,13 +126,13 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 	if (record->size > rest)
 		return error_set(
 			err, ERR_INVALID,
-			"%s%lld sessions are too many: with %lld processors and the other pools this host keeps %lld ready",
+			"%s%lld sessions are too many: with %lld processors and the other pools this host keeps %lld ready; choose fewer",
 			size_field(record->size > members_max()), (long long)record->size,
 			(long long)processors(), (long long)(rest > 0 ? rest : 0));
 	if (pool_mib(record) > total - kept - others_mib)
 		return error_set(
 			err, ERR_INVALID,
-			"%s%lld sessions do not fit, each of which takes at least %lld MiB: this host has %lld MiB, %lld MiB must stay free and other pools have %lld MiB",
+			"%s%lld sessions do not fit, each of which takes at least %lld MiB: this host has %lld MiB, %lld MiB must stay free and other pools have %lld MiB; choose fewer",
 			size_field(pool_mib(record) > total - kept), (long long)record->size,
 			(long long)least_mib(record), (long long)total, (long long)kept,
 			(long long)others_mib);

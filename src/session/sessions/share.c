@@ -141,7 +141,7 @@ int session_share_put(json_t *config, const struct microagent_session_spec *spec
 	if (spec->no_share)
 		return error_set(
 			err, ERR_INVALID,
-			"the session is made without shared directories, so it cannot have %s",
+			"the session is made without shared directories, so it cannot have %s: leave out one of the two",
 			spec->share ? spec->share : spec->machine.shares[0]);
 	shares = session_shares(spec, err);
 	return shares ? json_put(config, "shares", shares, err) : -1;

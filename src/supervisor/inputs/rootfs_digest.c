@@ -33,7 +33,7 @@ static int read_last(const json_t *last, struct boot_files *files, struct error 
 	if (!digest_is_valid(sha256) || strlen(when) >= CLOCK_TEXT)
 		return error_set(
 			err, ERR_IO,
-			"the recorded digest of the root disk, or the time of the digest, is malformed");
+			"the recorded digest of the root disk, or the time of the digest, is malformed: prepare the workspace again");
 	set_last(files, sha256, when);
 	return 0;
 }

@@ -4,7 +4,8 @@
 /* Sets the error that machines cannot be saved, since no backend of macOS saves machines. */
 static int not_here(struct error *err)
 {
-	return error_set(err, ERR_UNSUPPORTED, "machines cannot be saved on this system");
+	return error_set(err, ERR_UNSUPPORTED,
+			 "machines cannot be saved on this system: use a Linux host");
 }
 
 int template_memory_new(uint64_t bytes, struct error *err)
