@@ -63,9 +63,7 @@ static int take_one_flag(const struct flag *flags, size_t count, char ***words, 
 	const struct flag *flag = find_flag(flags, count, name, len);
 
 	if (!flag)
-		return error_set(err, ERR_INVALID,
-				 "flag provided but not defined: %.64s; --help lists the flags",
-				 word);
+		return error_set(err, ERR_INVALID, "flag provided but not defined: %.64s", word);
 	++*words;
 	if (flag->kind == FLAG_GIVEN || flag->kind == FLAG_IGNORED) {
 		bool is = !value || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
@@ -80,8 +78,7 @@ static int take_one_flag(const struct flag *flags, size_t count, char ***words, 
 	if (!value) {
 		value = **words;
 		if (!value)
-			return error_set(err, ERR_INVALID,
-					 "flag needs an argument: %.64s; --help shows which", word);
+			return error_set(err, ERR_INVALID, "flag needs an argument: %.64s", word);
 		++*words;
 	}
 	return take_flag_text(flag, value, err);
@@ -131,14 +128,11 @@ int flags_parse_command(const struct oci *oci, const struct flag *flags, size_t 
 	if (left >= command->least && left <= command->most)
 		return 0;
 	if (command->least == command->most)
-		return error_set(err, ERR_INVALID,
-				 "\"%s\" requires exactly %zu argument(s); --help lists them",
+		return error_set(err, ERR_INVALID, "\"%s\" requires exactly %zu argument(s)",
 				 command->name, command->least);
 	if (left < command->least)
-		return error_set(err, ERR_INVALID,
-				 "\"%s\" requires a minimum of %zu argument(s); --help lists them",
+		return error_set(err, ERR_INVALID, "\"%s\" requires a minimum of %zu argument(s)",
 				 command->name, command->least);
-	return error_set(err, ERR_INVALID,
-			 "\"%s\" requires a maximum of %zu argument(s); --help lists them",
+	return error_set(err, ERR_INVALID, "\"%s\" requires a maximum of %zu argument(s)",
 			 command->name, command->most);
 }
