@@ -71,7 +71,7 @@ def test_disks(vm, broker, tmp_path):
     assert code == 0 and "refused" in text and "/mnt/r ext4 ro" in text and "/mnt/w ext4 rw" in text, text
     vm.ok("stop")
     assert read.read_bytes() == before and b"kept\n" in write.read_bytes()
-    for name, contents, why in (("raw.img", bytes(8 << 20), "end in .vhd or .vhdx"), ("none.vhd", bytes(8 << 20), "no footer"),
+    for name, contents, why in (("raw.img", bytes(8 << 20), "ends in .vhd or .vhdx"), ("none.vhd", bytes(8 << 20), "no footer"),
                                 ("none.vhdx", bytes(8 << 20), "the file is not a VHDX file"), ("short.vhd", bytes(1 << 20) + footer(8 << 20), "its footer says")):
         (tmp_path / name).write_bytes(contents)
         code, text = vm.refused("check", disks=[{**disks[0], "path": windows_path(tmp_path / name)}])
