@@ -22,7 +22,7 @@ int archives_check(const json_t *config, struct error *err)
 		error_errno(err, errno, "%s", path);
 		return error_prefix(
 			err,
-			"bundle \"%s\" must be made again from its archive; put the archive back and try again",
+			"bundle \"%s\" must be made again, but its archive cannot be read; put the archive back at its path",
 			name ? name : "");
 	}
 	return 0;

@@ -54,8 +54,10 @@ static json_t *disk_json(const char *word, size_t index, struct error *err)
 
 	(void)index;
 	if (!mountpoint || equals == copy || !equals[1] || *mountpoint != '/' || !is_mode(mode)) {
-		error_set(err, ERR_INVALID, "\"%.200s\" is not NAME=PATH:/MOUNTPOINT:ro or :rw",
-			  word);
+		error_set(
+			err, ERR_INVALID,
+			"\"%.200s\" does not name a disk: write NAME=PATH:/MOUNTPOINT:ro or NAME=PATH:/MOUNTPOINT:rw",
+			word);
 		return NULL;
 	}
 	*equals = '\0';
@@ -76,7 +78,9 @@ static json_t *bundle_json(const char *word, size_t index, struct error *err)
 
 	(void)index;
 	if (!mountpoint || equals == copy || !equals[1] || *mountpoint != '/') {
-		error_set(err, ERR_INVALID, "\"%.200s\" is not NAME=ARCHIVE:/MOUNTPOINT", word);
+		error_set(err, ERR_INVALID,
+			  "\"%.200s\" does not name a bundle: write NAME=ARCHIVE:/MOUNTPOINT",
+			  word);
 		return NULL;
 	}
 	*equals = '\0';
@@ -95,7 +99,8 @@ static json_t *output_json(const char *word, size_t index, struct error *err)
 
 	(void)index;
 	if (!equals || equals == copy || equals[1] != '/') {
-		error_set(err, ERR_INVALID, "\"%.200s\" is not NAME=/PATH", word);
+		error_set(err, ERR_INVALID, "\"%.200s\" does not name an output: write NAME=/PATH",
+			  word);
 		return NULL;
 	}
 	*equals = '\0';

@@ -28,9 +28,10 @@ char *backend_find_supervisor(const struct contract_backend *backend, struct err
 	if (path)
 		return path;
 	if (!is_of_this_system(backend))
-		error_set(err, ERR_UNSUPPORTED,
-			  "backend %s makes machines on %s, but this host is %s", backend->name,
-			  backend->system, system_name);
+		error_set(
+			err, ERR_UNSUPPORTED,
+			"backend %s makes machines only on %s, but this host is %s: choose another backend",
+			backend->name, backend->system, system_name);
 	else
 		(void)error_copy(err, &why);
 	return NULL;

@@ -59,7 +59,7 @@ json_t *channels_forward(const char *word, struct error *err)
 	if (host < 0 || guest < 0 || first == word || (slash && strcmp(slash, "/tcp") != 0)) {
 		error_set(
 			err, ERR_INVALID,
-			"\"%.100s\" is not [HOST:]HOSTPORT:GUESTPORT[/tcp] with ports from 1 to 65535",
+			"\"%.100s\" does not name ports to publish: write [HOST:]HOSTPORT:GUESTPORT[/tcp], with ports from 1 to 65535",
 			word);
 		return NULL;
 	}
@@ -88,7 +88,10 @@ static json_t *listener_json(const char *word, size_t index, struct error *err)
 	(void)index;
 	if (port < 0 || !colon || colon == equals + 1 ||
 	    port_of(colon + 1, strlen(colon + 1), 65535) < 0) {
-		error_set(err, ERR_INVALID, "\"%.100s\" is not PORT=HOST:PORT", word);
+		error_set(
+			err, ERR_INVALID,
+			"\"%.100s\" does not lead a vsock port to a service of the host: write PORT=HOST:PORT",
+			word);
 		return NULL;
 	}
 	if (json_put(out, "port", json_integer(port), err) < 0 ||

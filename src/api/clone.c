@@ -73,7 +73,7 @@ static int clone_held(struct microagent *agent, const struct contract_backend *b
 	if (json_object_get(config, "macos"))
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the guest is macOS, which cannot be cloned from its disk alone: make a base of it and clone sessions from that");
+			"a macOS guest cannot be cloned from its disk alone: make a base of macOS, and clone sessions from that base");
 	/* The archives are checked first, so that an unreadable archive is noticed before anything
 	 * is copied. */
 	if (archives_check(config, err) < 0 || creation_empty(agent, target, &made, err) < 0)

@@ -69,7 +69,7 @@ static int take_exec_messages(struct timed_exec *timed, struct error *err)
 			if (exit->exit_code != 0)
 				return error_set(
 					err, ERR_IO,
-					"the command in the guest ended with exit code %d%s%s, so nothing was measured",
+					"nothing was measured, because the command that was run in the guest ended with exit code %d%s%s",
 					exit->exit_code, *exit->start_error ? ": " : "",
 					exit->start_error);
 			timed->times.ended_ns = clock_mono_ns() - timed->began_ns;
@@ -95,7 +95,7 @@ static int receive_some(struct timed_exec *timed, struct error *err)
 	if (n == 0)
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"the guest closed the connection before the command had ended, so nothing was measured");
+			"nothing was measured, because the guest closed the connection before the command had ended: try again");
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0
 							 : error_errno(err, errno, "vsock.sock");

@@ -83,7 +83,7 @@ int spec_architecture(const char *name, enum architecture *out, struct error *er
 	if (name && found == ARCHITECTURE_COUNT)
 		return error_set(
 			err, ERR_INVALID,
-			"config.architecture must be one of \"amd64\", \"arm64\", and is \"%.64s\"",
+			"config.architecture must be \"amd64\" or \"arm64\", and is \"%.64s\"",
 			name);
 	*out = found;
 	return 0;
@@ -191,11 +191,11 @@ static int creation_clone(const struct microagent *agent, const char *name,
 	if (spec->no_disk && !spec->initrd)
 		return error_set(
 			err, ERR_INVALID,
-			"a machine without a disk needs an initrd that holds the root file system");
+			"a machine without a disk needs an initrd that holds the root file system: give one");
 	if (spec->no_disk && spec->image)
 		return error_set(
 			err, ERR_INVALID,
-			"image \"%.128s\" is a disk, but a machine without a disk was asked for",
+			"image \"%.128s\" is a disk, but a machine without a disk was asked for: leave out the image, or make a machine with a disk",
 			spec->image);
 	if (spec_architecture(spec->machine.architecture, &machine, err) < 0 ||
 	    cache_kernel_find(spec->kernel, machine, &made->kernel, err) < 0 ||

@@ -32,7 +32,7 @@ int microagent_check_egress(const char *word, struct error *err)
 	if (!strchr(word, '/') && prefix_parse(word, &prefix) == 0)
 		return error_set(
 			err, ERR_INVALID,
-			"\"%s\" is an address, not a name: write it as the prefix %s/32, or give it to config.network.allow if it is private",
+			"\"%s\" is an address, not a name: write the prefix %s/32; a private address belongs in config.network.allow",
 			word, word);
 	if (!is_prefix(word, &prefix))
 		return egress_rule_parse(word, &rule, err);
@@ -81,8 +81,10 @@ static int add_list_file(json_t *out, const char *path, struct error *err)
 	if (text.len == 0)
 		return 0;
 	if (memchr(buf_bytes(&text), '\0', text.len))
-		return error_set(err, ERR_INVALID, "%s is not a list of names: it has a NUL byte",
-				 path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not a list of names, because it has a NUL byte: give a text file that has one name a line",
+			path);
 	rest = (char *)(uintptr_t)buf_string(&text);
 	if (strncmp(rest, byte_order_mark, strlen(byte_order_mark)) == 0)
 		rest += strlen(byte_order_mark);

@@ -71,7 +71,7 @@ int ext4_check(int fd, const char *path, struct error *err)
 	if (claimed > (uint64_t)st.st_size)
 		return error_set(
 			err, ERR_INVALID,
-			"%s is truncated: its file system has %llu bytes, the file %llu; get or build the image again",
+			"%s is cut short: its file system has %llu bytes, but the file has only %llu; get or build the image again",
 			path, (unsigned long long)claimed, (unsigned long long)st.st_size);
 	return 0;
 }

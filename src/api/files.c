@@ -62,7 +62,7 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	if (json_object_get(s.config, "macos"))
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the guest is macOS: copy files by the stdin and stdout of a command, or by a shared directory");
+			"microagent cannot copy files to or from a macOS guest: use the stdin and stdout of a command, or a shared directory");
 	alive = lease_is_held(ws);
 	if (open_workspace_refuse_quarantined(&s.existing, err) < 0 ||
 	    workspace_state(ws, &state, NULL, err) < 0)
@@ -177,9 +177,12 @@ static int read_subject(struct microagent *agent, const struct subject *s,
 
 static int check_path(const char *path, struct error *err)
 {
-	return path[0] == '/' ? 0
-			      : error_set(err, ERR_INVALID,
-					  "%.300s: a path in a workspace begins with /", path);
+	return path[0] == '/'
+		       ? 0
+		       : error_set(
+				 err, ERR_INVALID,
+				 "%.300s is not an absolute path: a path in a workspace begins with /",
+				 path);
 }
 
 /* Checks that a copy out of a guest has exactly one target: a path of the host or an open file. */
@@ -188,9 +191,10 @@ static int check_target(const char *host_path, const struct microagent_copy *opt
 {
 	if (!host_path == (options->file > 0))
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "a copy needs either a path of the host or an open file, and has %s",
-			 host_path ? "both" : "neither");
+	return error_set(
+		err, ERR_INVALID,
+		"a copy needs either a path of the host or an open file as its target, but %s given: give exactly one",
+		host_path ? "both were" : "neither was");
 }
 
 /* Returns the last component of a clean path, or "root" for "/". */
@@ -260,8 +264,10 @@ static int write_within(struct reader *reader, const struct subject *s, const st
 	const struct transfer transfer = {&reader->ws, options->user, READER_ROOT, options};
 
 	if (!place->changes)
-		return error_set(err, ERR_DENIED, "%s is read-only in the workspace",
-				 place->mountpoint);
+		return error_set(
+			err, ERR_DENIED,
+			"%s is read-only in the workspace: copy to a directory that can be written",
+			place->mountpoint);
 	if (open_disk(s, place, READER_WRITE, reader, err) < 0)
 		return -1;
 	*touched = true;

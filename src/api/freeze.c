@@ -36,20 +36,22 @@ static int take_notes(const struct call *call, struct error *err)
 	char code[32] = "";
 
 	if (call->outcome.start_error[0]) {
-		error_set(err, ERR_UNSUPPORTED, "%s: the guest's software is too old for this",
-			  call->outcome.start_error);
+		error_set(
+			err, ERR_UNSUPPORTED,
+			"the guest agent cannot freeze the file system (%s), because it is older than this microagent",
+			call->outcome.start_error);
 		return error_reason(err, REASON_GUEST_OLD, call->transfer->ws->id);
 	}
 	if (lseek(call->notes, 0, SEEK_SET) < 0 || fd_read_to_end(call->notes, &notes, NULL) < 0)
 		return error_set(
 			err, ERR_IO,
-			"the guest did not freeze its file system, and its program for that did not say why");
+			"the guest did not freeze its file system and gave no reason: try again");
 	text = buf_string(&notes);
 	line = text ? strchr(text, '\n') : NULL;
 	if (!line || (size_t)(line - text) >= sizeof(code))
 		return error_set(
 			err, ERR_IO,
-			"the guest did not freeze its file system, and its program for that did not say why");
+			"the guest did not freeze its file system and gave no reason: try again");
 	memcpy(code, text, (size_t)(line - text));
 	return error_set(err, error_code_from_name(code), "%s", line + 1);
 }

@@ -66,8 +66,9 @@ static int try_once(struct microagent_guest *guest, uint64_t deadline_ns, struct
 		return 0;
 	}
 	if (err->code == ERR_TIMEOUT)
-		error_set(err, ERR_TIMEOUT,
-			  "the guest does not answer: a command could not be run in it in time");
+		error_set(
+			err, ERR_TIMEOUT,
+			"the guest does not answer: it did not run a command within the time limit");
 	return -1;
 }
 
@@ -161,7 +162,7 @@ static int guest_run(struct microagent_guest *guest, const struct microagent_exe
 	if (exec->terminal || exec->resume_seconds)
 		return error_set(
 			err, ERR_INVALID,
-			"only microagent_exec() runs a command on a terminal, or one that can be resumed");
+			"a command on a terminal, or a command that can be resumed, is run only by microagent_exec(): call that function");
 	/* The guest gets the host's time limit too, a little longer. The guest's limit is needed
 	 * because a command that does not read its input can keep a cancel, and even the end of the
 	 * connection, from reaching the agent. */

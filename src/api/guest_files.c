@@ -72,7 +72,7 @@ static int guest_files_conclude(struct ending *ending, int status, struct error 
 	if (late)
 		error_set(
 			err, ERR_TIMEOUT,
-			"it did not end within %u ms: the guest does not answer, or needs more time",
+			"the guest did not finish within %u ms: the guest does not answer, or needs a longer time limit",
 			ending->timeout_ms);
 	ending_close(ending);
 	return status;
@@ -120,7 +120,9 @@ static json_t *guest_files_ask(struct microagent_guest *guest, const char *verb,
 	int status;
 
 	if (path[0] != '/') {
-		error_set(err, ERR_INVALID, "%.300s: a path in a workspace begins with /", path);
+		error_set(err, ERR_INVALID,
+			  "%.300s is not an absolute path: a path in a workspace begins with /",
+			  path);
 		return NULL;
 	}
 	clean = path_absolute(path, err);

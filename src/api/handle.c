@@ -62,7 +62,7 @@ int microagent_check_backend(const char *name, struct error *err)
 	for (const struct contract_backend *row = contract_backends; row->name; row++)
 		if (buf_printf(&names, err, "%s%s", names.len ? ", " : "", row->name) < 0)
 			return -1;
-	return error_set(err, ERR_INVALID, "there is no backend \"%.64s\": there are %s", name,
+	return error_set(err, ERR_INVALID, "there is no backend \"%.64s\": choose one of %s", name,
 			 buf_string(&names));
 }
 

@@ -143,7 +143,7 @@ static int fill_list(struct microagent *agent, json_t *list, struct error *err)
 			state_dir_close(&dir);
 			return entry ? error_set(
 					       err, ERR_IO,
-					       "the list of workspaces cannot be made, because memory is short")
+					       "the list of workspaces cannot be made, because this host has no free memory: try again later")
 				     : -1;
 		}
 	}

@@ -94,7 +94,7 @@ int machine_check(const struct microagent_machine *machine, enum machine_kind ki
 
 		if (!(fields[i].kinds & 1u << kind) && is_set(field, fields[i].form))
 			return error_set(err, ERR_INVALID,
-					 "machine.%s: %s does not have this setting",
+					 "machine.%s: %s does not have this setting: leave it out",
 					 fields[i].name, kinds[kind]);
 	}
 	return 0;

@@ -42,7 +42,8 @@ static json_t *forward_to_end(const char *word, struct error *err)
 
 	if ((size_t)snprintf(whole, sizeof(whole), "%s:1", word) >= sizeof(whole) ||
 	    !(forward = canonical_forward(whole, &ignored))) {
-		error_set(err, ERR_INVALID, "\"%.100s\" is not [HOST:]HOSTPORT", word);
+		error_set(err, ERR_INVALID,
+			  "\"%.100s\" does not name a published port: write [HOST:]HOSTPORT", word);
 		return NULL;
 	}
 	return forward;
@@ -135,7 +136,7 @@ static int explain_taken(const struct workspace *ws, const json_t *wanted, const
 	snprintf(subject, sizeof(subject), "%.*s %s", (int)kind_name_length(ws->id), ws->id, has);
 	error_set(
 		err, ERR_CONFLICT,
-		"cannot publish %s: %s itself publishes %s to port %lld of the guest, and so has that port of IPv4 and IPv6",
+		"cannot publish %s: %s already publishes %s to port %lld of the guest, and this takes that port of both IPv4 and IPv6",
 		port, name, has, (long long)json_integer_value(json_object_get(own, "guestPort")));
 	return error_reason(err, REASON_PORT_PUBLISHED, subject);
 }

@@ -59,7 +59,7 @@ static char *disk_of(const struct workspace *ws, const json_t *config, const str
 
 	if (!found->item && !*json_text(config, "rootfsPath", "")) {
 		error_set(err, ERR_UNSUPPORTED,
-			  "the root of this workspace is in memory, not on a disk");
+			  "the root file system of this workspace is in memory, not on a disk");
 		error_reason(err, REASON_ROOT_IN_MEMORY, "");
 		return NULL;
 	}
@@ -107,13 +107,16 @@ int place_find(const struct workspace *ws, const json_t *config, const char *pat
 	struct found found = {0};
 
 	if (path[0] != '/')
-		return error_set(err, ERR_INVALID, "%.300s: a path in a workspace begins with /",
-				 path);
+		return error_set(
+			err, ERR_INVALID,
+			"%.300s is not an absolute path: a path in a workspace begins with /",
+			path);
 	for (const char *p = path; (p = strstr(p, "/..")); p += 3)
 		if (p[3] == '/' || p[3] == '\0')
-			return error_set(err, ERR_INVALID,
-					 "%.300s: a path in a workspace cannot have \"..\" in it",
-					 path);
+			return error_set(
+				err, ERR_INVALID,
+				"%.300s has \"..\" in it, and a path in a workspace cannot have that: write the path without \"..\"",
+				path);
 	clean = path_absolute(path, err);
 	if (!clean)
 		return -1;
@@ -123,7 +126,7 @@ int place_find(const struct workspace *ws, const json_t *config, const char *pat
 	if (found.item && found.kind == MOUNT_SHARE)
 		return error_set(
 			err, ERR_INVALID,
-			"%.300s is in the shared directory %.300s: on the host it is %.300s%.300s",
+			"%.300s is in the shared directory %.300s, not on a disk of the workspace: on the host it is %.300s%.300s",
 			path, json_text(found.item, "mountpoint", ""),
 			json_text(found.item, "path", ""), clean + found.len);
 	return place_fill(ws, config, clean, &found, out, err);

@@ -262,8 +262,10 @@ int microagent_run(struct microagent *agent, const struct microagent_spec *spec,
 		return -1;
 	run.made.runs = true;
 	if (!creation_has_command(&run.made, spec)) {
-		error_set(err, ERR_INVALID, "no command is given, and image %s does not name one",
-			  run.made.image.name ? run.made.image.name : "none");
+		error_set(
+			err, ERR_INVALID,
+			"no command is given, and the image (%s) does not name one: give a command",
+			run.made.image.name ? run.made.image.name : "none");
 		creation_undo(&run.made);
 		creation_free(&run.made);
 		return -1;

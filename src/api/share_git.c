@@ -44,14 +44,14 @@ static int read_line(const char *dir, const char *name, char **line, struct erro
 	if (fd < 0 && errno == ELOOP)
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s is a symbolic link, but git makes a file: its repository is not shared",
+			"%.200s is a symbolic link, but git makes a regular file there: the git repository is not shared; share its directory by name",
 			path);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	if (st.st_nlink != 1)
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s is a file with several names (hard links), but git makes a file with one name: its repository is not shared",
+			"%.200s is a file with several names (hard links), but git makes a file with one name: the git repository is not shared; share its directory by name",
 			path);
 	if (fd_read_to_end(fd, &text, NULL) < 0)
 		return 0;
@@ -220,7 +220,7 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	if (!is_as_git_writes(said, real, gitdir))
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s/.git leads to %.200s, which is %.200s, but git writes the path without links and without \"..\": the repository is not shared",
+			"%.200s/.git leads to %.200s, which is %.200s, but git writes the path without links and without \"..\": the git repository is not shared; share its directory by name",
 			dir, said, gitdir);
 	autofree char *common = common_of(gitdir);
 	autofree char *guest_gitdir = path_in_guest(mountpoint, said, err);
@@ -228,14 +228,14 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	if (!common || !place || !leads_back(real, gitdir, *said == '/') || !is_repository(common))
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s/.git leads to %.200s, where no repository has this worktree: the repository is not shared; share the directory that holds both, as for a submodule, or the repository itself",
+			"%.200s/.git leads to %.200s, where no repository has this worktree: the git repository is not shared; share its directory by name, or a directory that holds both",
 			dir, said);
 	/* An absolute path is not checked, because it is the same on the host, and the system
 	 * directories of the host are never shared. */
 	if (*said != '/' && is_system_place(place))
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s/.git leads to %.200s, which from %.100s is %.100s, a directory of the guest's own system: the repository is not shared; put the worktree at another place in the guest",
+			"%.200s/.git leads to %.200s, which from %.100s is %.100s, a directory of the guest's own system: the git repository is not shared; choose another path in the guest for the worktree",
 			dir, said, mountpoint, place);
 	*out = (struct share_git){.common = steal_ptr(&common), .place = steal_ptr(&place)};
 	return 0;
@@ -285,12 +285,12 @@ static int check_apart(const struct spot *common, const char *path, const struct
 	if (spot_holds(&other, common))
 		return error_set(
 			err, ERR_INVALID,
-			"its .git leads to %.200s, which is in %.200s, and a guest that has this could put another directory there: the repository is not shared for itself; git finds it if %.200s has the right place in the guest",
+			"its .git leads to %.200s in the shared directory %.200s, where a guest could put another directory: the git repository is not shared separately; git finds it there if %.200s has the right path in the guest",
 			common->path, path, path);
 	if (spot_holds(common, &other))
 		return error_set(
 			err, ERR_INVALID,
-			"its .git leads to %.200s, which holds %.200s, and that is shared already: the repository is not shared",
+			"its .git leads to %.200s, which holds %.200s, a directory that is shared already: the git repository is not shared; share only one of the two",
 			common->path, path);
 	return 0;
 }
@@ -309,7 +309,7 @@ static int check_all_apart(const json_t *shares, const char *common, struct erro
 	if (status == 0)
 		status = error_set(
 			err, ERR_NOT_FOUND,
-			"%.200s was removed while it was looked at, so its repository is not shared",
+			"the git repository %.200s was removed while microagent examined it, so it is not shared: put it back",
 			common);
 	for (i = 0; status > 0 && (share = json_array_get(shares, i)); i++)
 		if (check_apart(&spot, json_text(share, "path", ""), &mounts, err) < 0)

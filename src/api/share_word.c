@@ -68,7 +68,7 @@ int share_word_parse(const char *word, struct share_word *out, struct error *err
 	if (!*cut.text || (share_word_has_place(word) && (!mountpoint || *mountpoint != '/')))
 		return error_set(
 			err, ERR_INVALID,
-			"\"%.200s\" is not DIR, DIR:/PLACE or DIR:/PLACE:OPTIONS; the options are " OPTIONS,
+			"\"%.200s\" does not name a directory to share: write DIR, DIR:/PLACE or DIR:/PLACE:OPTIONS; the options are " OPTIONS,
 			word);
 	cut.dir = cut.text;
 	cut.mountpoint = mountpoint ? mountpoint : SHARE_PLACE;

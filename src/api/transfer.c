@@ -79,7 +79,7 @@ static int receive_message(const struct transfer *transfer, int fd, struct buf *
 		if (n <= 0)
 			return error_set(
 				err, ERR_IO,
-				"the connection to the guest was lost before the copy was complete: the machine may have ended");
+				"the connection to the guest was lost before the copy was complete: copy again if the machine still runs");
 		if (buf_append(in, bytes, (size_t)n, err) < 0)
 			return -1;
 	}
@@ -101,7 +101,7 @@ static int hear_agent(const struct transfer *transfer, int fd, uint8_t first, ui
 	if (receive_message(transfer, fd, &in, deadline, err) > 0)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the guest's software is too old for this: stop the workspace and start it again");
+			"the guest agent is too old to copy files: stop the workspace and start it again");
 	reason = err ? strstr(err->msg, reports) : NULL;
 	if (reason) {
 		snprintf(text, sizeof(text), "%s", reason + strlen(reports));
@@ -132,13 +132,13 @@ static int call_helper(const struct transfer *transfer, const char *const *comma
 	if (wait_for_word(transfer, fd, deadline, err) < 0) {
 		if (explain_paused(transfer->ws, err) < 0)
 			return -1;
-		error_prefix(err, "the guest's program for files has not answered");
+		error_prefix(err, "the guest's program that copies files has not answered");
 		return explain_unreached(transfer->ws, err);
 	}
 	if (fd_read_exact(fd, &first, 1, err) < 0)
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"the guest's program for files has ended before it copied anything: try again");
+			"the guest's program that copies files has ended before it copied anything: try again");
 	if (first != FILES_GREETING[0])
 		return hear_agent(transfer, fd, first, deadline, err);
 	return steal_fd(&fd);
@@ -281,7 +281,7 @@ static int check_exact_name(const char *exact, struct error *err)
 	    memchr(buf_bytes(&name), '\0', name.len) || utf8_is_whole(buf_bytes(&name), name.len))
 		return error_set(
 			err, ERR_IO,
-			"nameBase64 is not the name of a file that needs base64: this is a bug, or the guest attacks its host");
+			"nameBase64 in the guest's list is not a file name that needs base64: this is a bug, or the guest attacks its host");
 	return 0;
 }
 
@@ -337,7 +337,7 @@ static json_t *load_listing_line(const char *text, size_t len, struct error *err
 		return json_load_strict(text, len, err);
 	error_set(
 		err, ERR_INVALID,
-		"a line has %zu bytes, and that of a file has at most %u: this is a bug, or the guest attacks its host",
+		"a line has %zu bytes, but a line for one file has at most %u: this is a bug, or the guest attacks its host",
 		len, LISTING_LINE_MAX);
 	return NULL;
 }
@@ -381,7 +381,8 @@ static int read_all(int fd, int cancel, struct buf *text, struct error *err)
 		if (got < 0)
 			return error_errno(err, errno, "poll");
 		if (got == 0)
-			return error_set(err, ERR_TIMEOUT, "it was not complete within %llu ms",
+			return error_set(err, ERR_TIMEOUT,
+					 "the list was not complete within %llu ms",
 					 (unsigned long long)limit_get(LIMIT_TRANSFER_SILENCE_MS));
 		if (slots[1].revents)
 			return error_set(err, ERR_UNAVAILABLE, "cancelled");
@@ -419,13 +420,14 @@ int transfer_listing(const struct transfer *transfer, const char *verb, const ch
 		if (got == 0 && json_array_size(entries) > limit_get(LIMIT_LIST_ENTRIES))
 			got = error_set(
 				err, ERR_INVALID,
-				"the guest's list of the files in %.300s cannot be read: more than the limit of %llu entries",
+				"the guest's list of the files in %.300s cannot be read, because it has more than the limit of %llu entries: list a smaller directory",
 				path, (unsigned long long)limit_get(LIMIT_LIST_ENTRIES));
 		at += len;
 		left -= len;
 	}
 	if (got == 0)
-		return error_set(err, ERR_IO,
-				 "the guest's list of files ended too early: try again");
+		return error_set(
+			err, ERR_IO,
+			"the guest's list of files ended before it was complete: try again");
 	return explain_denied(transfer, got < 0 ? -1 : 0, err);
 }

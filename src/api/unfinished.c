@@ -91,9 +91,11 @@ int unfinished_mark(const struct state_dir *dir, const char *id, struct error *e
 		if (fd_has_name(fd, marks, id))
 			return steal_fd(&fd);
 	}
-	return error_set(err, ERR_IO,
-			 "%s/" MARKS "/%s: the mark of an unfinished workspace cannot be made",
-			 dir->path, id);
+	return error_set(
+		err, ERR_IO,
+		"%s/" MARKS
+		"/%s: the file that marks an unfinished workspace cannot be made, because other commands replace it: try again",
+		dir->path, id);
 }
 
 int unfinished_own(const struct workspace *ws, struct error *err)

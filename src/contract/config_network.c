@@ -251,7 +251,7 @@ int decode_network(struct config_decode *d, struct error *err)
 		return error_set(
 			err, ERR_INVALID,
 			PATH
-			".interface: mode \"bridged\" needs the name of a bridge (with the backend apple-vf, of an interface)");
+			".interface is missing: mode \"bridged\" needs the name of a bridge (with the backend apple-vf, of an interface)");
 	return json_put(d->out, "network", json_incref(out), err);
 }
 

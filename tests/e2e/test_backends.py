@@ -17,7 +17,7 @@ SMALL = ("--memory", 256, "--cpus", 1)
 def test_a_backend_that_nobody_knows(host, words):
     at = 2 if words[0] in ("session", "base") else 1
     done = host(*words[:at], "--backend", "xen", *words[at:], check=2)
-    assert 'there is no backend "xen": there are apple-vf, firecracker, windows-hyperv, qemu' in done.stderr
+    assert 'there is no backend "xen": choose one of apple-vf, firecracker, windows-hyperv, qemu' in done.stderr
     assert not host.state.exists()
 
 
@@ -37,7 +37,7 @@ def test_a_backend_whose_supervisor_is_not_here(host):
 @pytest.mark.parametrize("backend,system", [("apple-vf", "macOS"), ("windows-hyperv", "Windows")])
 def test_a_backend_of_another_system(host, backend, system):
     """Nothing on this host mends that, and of a host that is not its own nothing else is said."""
-    words = f"backend {backend} makes machines on {system}, but this host is Linux"
+    words = f"backend {backend} makes machines only on {system}, but this host is Linux: choose another backend"
     nowhere = {"PATH": "/usr/bin:/bin", "MICROAGENT_APPLE_VF_SUPERVISOR": ""}  # where the stand-in is not
     for command in (("create", "--backend", backend, "w"), ("run", "--backend", backend, "--", "true"), ("host", "--backend", backend)):
         done = host(*command, env=nowhere, check=125 if command[0] == "run" else 1)

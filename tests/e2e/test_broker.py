@@ -500,7 +500,7 @@ def test_what_is_in_quarantine_is_kept(run, host):
     host("quarantine", "w", check=0)
     with broker_of(workspace) as broker:
         status, said, _ = broker.ask("remove")
-        assert status == -1 and "the workspace is not removed: the broker refuses to end the machine, because the machine is quarantined and so is kept" in said
+        assert status == -1 and "the workspace is not removed: the broker refuses to end the machine, because a quarantined machine is kept: end the quarantine first" in said
         assert not has_ended(broker.vmm)
     assert host.json("status", "w")["event"]["state"] == "quarantined"
     host("kill", "w", check=0)

@@ -122,10 +122,10 @@ def test_delete_says_what_it_did(host):
     (("run", "--name", "../x", "--", "true"), "../x"),
     (("run", "--accelerator", "foo", "--", "true"), "auto, kvm or tcg"),
     (("run", "-u", "--", "true"), "--user needs a value"),
-    (("create", "--bundle", "in=/a.tar", "box"), "--bundle: \"in=/a.tar\" is not NAME=ARCHIVE:/MOUNTPOINT"),
+    (("create", "--bundle", "in=/a.tar", "box"), "--bundle: \"in=/a.tar\" does not name a bundle: write NAME=ARCHIVE:/MOUNTPOINT"),
     (("create", "--bundle", "/a.tar:/in", "box"), "NAME=ARCHIVE:/MOUNTPOINT"),
     (("create", "--bundle", "in=a.tar:in", "box"), "NAME=ARCHIVE:/MOUNTPOINT"),
-    (("run", "--output", "report", "--", "true"), "--output: \"report\" is not NAME=/PATH"),
+    (("run", "--output", "report", "--", "true"), "--output: \"report\" does not name an output: write NAME=/PATH"),
     (("run", "--output", "=/report", "--", "true"), "NAME=/PATH"),
     (("run", "--output", "report=here", "--", "true"), "NAME=/PATH"),
 ])

@@ -388,7 +388,7 @@ def test_a_fork_has_a_network(place, lan):
 WRONG = (
     (("--egress", "https://pypi.org"), "--egress: 'https://pypi.org' is a URL"),
     (("--egress", "pypi.org/simple"), "it has a slash"),
-    (("--egress", "192.0.2.1"), "is an address, not a name: write it as the prefix 192.0.2.1/32, or give it to --allow if it is private"),
+    (("--egress", "192.0.2.1"), "is an address, not a name: write the prefix 192.0.2.1/32; a private address belongs in --allow"),
     (("--egress", "pypi.org:0"), "ports from 1 to 65535"),
     (("--egress", "*"), "stands for every name"),
     (("--egress", "10.0.0.0/8"), "--egress: 10.0.0.0/8 is not on the public internet, and stays blocked even when it is listed: if it is private, --allow opens it"),

@@ -125,7 +125,7 @@ def test_as_many_disks_as_there_are_interrupts(fc):
     subprocess.run(["mke2fs", "-q", "-t", "ext4", path, "1M"], check=True)
     disks = [{"name": f"d{number}", "path": str(path), "mountpoint": f"/d{number}", "mode": "ro"} for number in range(13)]
     config = fc.host.config(disks=disks, network={"mode": "nat"})
-    assert "config.disks and config.bundles have 13 entries together, and a Firecracker machine has room for 12" in fc.refused("check", config)
+    assert "config.disks and config.bundles have 13 entries together, but a Firecracker machine has room for 12: leave some out" in fc.refused("check", config)
     fc.start(disks=disks[:12], network={"mode": "nat"})
     assert fc.exec("sh", "-c", "grep -c '/dev/vd. /d' /proc/mounts") == "12\n"
 
@@ -211,7 +211,7 @@ def test_a_disk_is_not_copied_to_where_it_has_no_room(fc):
     try:
         fc.do("prepare", config)
         said = fc.host("ls", "w:/etc").stderr
-        assert "the disk that is to be read cannot be copied: copy to looked-at: no room: " in said, said
+        assert "the workspace's disk cannot be copied for the machine that reads it: copy to looked-at: no room: " in said, said
         assert [path.name for path in fc.workspace.iterdir() if path.name in ("vmm", "looked-at")] == []
         fc.do("delete")
     finally:
@@ -440,7 +440,7 @@ def test_a_place_whose_name_is_too_long(fc):
 
 def test_too_old(standin):
     standin.set(version="1.13.1")
-    assert "is version 1.13.1, and at least 1.14 is needed" in standin.refused("check", standin.host.config())
+    assert "is version 1.13.1, but at least 1.14 is needed: install a newer release" in standin.refused("check", standin.host.config())
 
 
 @pytest.mark.parametrize("version", ["1.16.0", "1.16.1"])
@@ -475,7 +475,7 @@ def test_another_program_of_that_name_is_asked_anew(standin):
 
 
 def test_no_firecracker_at_all(fc):
-    assert "is not that of Firecracker: name the program of a release of Firecracker" in fc.refused("check", fc.host.config(), env={"MICROAGENT_FIRECRACKER": "/bin/true"})
+    assert "is not that of Firecracker: name the program of a Firecracker release" in fc.refused("check", fc.host.config(), env={"MICROAGENT_FIRECRACKER": "/bin/true"})
 
 
 def test_the_real_one_without_kvm(fc):

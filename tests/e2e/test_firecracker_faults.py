@@ -31,7 +31,7 @@ FAULTS = {
     "refuse": "Firecracker refused {}: refused because a test wants it (status 400)",
     "500": "Firecracker refused {}: refused because a test wants it (status 500)",
     "garbage": "Firecracker's API: {}: the status line of Firecracker's answer is malformed: this is a bug, or Firecracker was taken over",
-    "half": "Firecracker's API: {}: its answer ends in the middle",
+    "half": "Firecracker's API: {}: the answer ends in the middle: Firecracker has crashed, or was taken over",
     "hang": "Firecracker's API: {}: no answer within 300 ms",
     "close": "Firecracker closed its API without an answer to {}",
     "die": "Firecracker died by signal 9",
@@ -125,8 +125,8 @@ def test_a_balloon_that_is_refused_leaves_the_machine(standin, call):
     standin.set()
     assert standin.balloon(384)["ok"] and standin.event["state"] == "running"
     standin.set(faults={call: {"do": "half"}})
-    assert f"Firecracker's API: {call}: its answer ends in the middle" in standin.balloon(448)["error"]
-    assert f"{call}: its answer ends in the middle" in standin.wait_for("failed")["detail"]
+    assert f"Firecracker's API: {call}: the answer ends in the middle: Firecracker has crashed, or was taken over" in standin.balloon(448)["error"]
+    assert f"{call}: the answer ends in the middle: Firecracker has crashed, or was taken over" in standin.wait_for("failed")["detail"]
     standin.nothing_is_left()
 
 
@@ -260,7 +260,7 @@ def test_quarantine_of_a_session_at_its_quota(fc):
 @pytest.mark.parametrize("after,fault,words", [
     (0, "hang", "Firecracker's API: PATCH /vm: no answer within 500 ms"),
     (1, "refuse", "Firecracker refused PATCH /vm: refused because a test wants it (status 400)"),
-    (1, "half", "Firecracker's API: PATCH /vm: its answer ends in the middle"),
+    (1, "half", "Firecracker's API: PATCH /vm: the answer ends in the middle: Firecracker has crashed, or was taken over"),
 ])
 def test_a_session_that_cannot_be_paused_or_go_on_fails(standin, after, fault, words):
     """No user is left with a machine that stands still and counts as running."""

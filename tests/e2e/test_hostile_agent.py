@@ -125,7 +125,7 @@ def deaf(stream):
 
 
 @pytest.mark.parametrize("words, said", [
-    (("ls", "vm:/"), "it was not complete within 300 ms"),
+    (("ls", "vm:/"), "the list was not complete within 300 ms"),
     (("cp", "vm:/etc", "copy"), "neither sent nor taken any data of the copy for 300 ms"),
     (("cp", "small", "vm:/tmp/f"), "neither sent nor taken any data of the copy for 300 ms"),
     (("cp", "large", "vm:/tmp/f"), "neither sent nor taken any data of the copy for 300 ms"),
@@ -202,9 +202,9 @@ ENTRY = {"name": "", "type": "file", "mode": 0, "size": 0, "mtime": 0, "mtimeNs"
 
 
 @pytest.mark.parametrize("head, piece, count, tail, error", [
-    (b'{"end":true,"x":[', b"{},", 10 << 20, b"{}]}\n", "the guest's list of files is malformed: a line has 31457302 bytes, and that of a file has at most 32768"),
+    (b'{"end":true,"x":[', b"{},", 10 << 20, b"{}]}\n", "the guest's list of files is malformed: a line has 31457302 bytes, but a line for one file has at most 32768"),
     (b"", json.dumps(ENTRY, separators=(",", ":")).encode() + b"\n", 340_000, b"",
-     "the guest's list of the files in /tmp cannot be read: more than the limit of 100000 entries"),
+     "the guest's list of the files in /tmp cannot be read, because it has more than the limit of 100000 entries: list a smaller directory"),
 ], ids=["one line", "entries"])
 def test_a_listing_costs_little_memory(vm, monkeypatch, head, piece, count, tail, error):
     """Both listings are shorter than the 32 MiB that a client reads. The one line would need 2.5 GB when it is parsed."""

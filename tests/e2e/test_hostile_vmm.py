@@ -106,7 +106,7 @@ def test_its_calls_without_a_cell_and_only_logged(host, monkeypatch):
         assert host.told["confinement"] == "unfiltered"  # with a cell around it or without one
     host.env["MICROAGENT_QEMU_SECCOMP"] = "off"
     detail, report = start(host, "call-unknown")
-    assert 'MICROAGENT_QEMU_SECCOMP must be "log", and is "off"' in detail and not any(report)
+    assert 'the variable MICROAGENT_QEMU_SECCOMP must be "log" or unset, and is "off"' in detail and not any(report)
 
 
 def test_it_hands_no_socket_to_the_supervisor(host):

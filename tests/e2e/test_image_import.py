@@ -79,7 +79,7 @@ def test_an_image_that_names_no_command(host, cache):
     ref = simple(host, file("f", b"x")).path
     host("image", "import", *SIZE, "box", ref, check=0)
     done = host("run", "--image", "box", check=125)
-    assert "no command is given, and image box does not name one" in done.stderr
+    assert "no command is given, and the image (box) does not name one: give a command" in done.stderr
 
 
 def test_everything_of_a_file_is_kept(host, cache):

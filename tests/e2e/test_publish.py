@@ -286,7 +286,7 @@ def bound_port(host):
 HOLDER = 'workspace "w" of %s publishes 127.0.0.1:%s, and has that port of IPv4 and IPv6 even if nothing listens there yet; stop it, or choose another port'
 
 
-OWN = ('cannot publish %s: workspace "w" itself publishes 127.0.0.1:%s to port %s of the guest, and so has that port of IPv4 and IPv6\n'
+OWN = ('cannot publish %s: workspace "w" already publishes 127.0.0.1:%s to port %s of the guest, and this takes that port of both IPv4 and IPv6\n'
        "microagent: hint: choose another port, or `microagent network unpublish w 127.0.0.1:%s` first\n")
 
 
@@ -561,8 +561,8 @@ def is_free(port):
 
 def refusals_of_a_running_machine(host, port):
     for words, why in ((("publish", "w", f"{port}:{V6}"), OWN % (f"127.0.0.1:{port}", port, V4, port)),
-                       (("publish", "w", "80"), '"80" is not [HOST:]HOSTPORT:GUESTPORT'),
-                       (("unpublish", "w", "1:2:3:4"), '"1:2:3:4" is not [HOST:]HOSTPORT'),
+                       (("publish", "w", "80"), '"80" does not name ports to publish: write [HOST:]HOSTPORT:GUESTPORT'),
+                       (("unpublish", "w", "1:2:3:4"), '"1:2:3:4" does not name a published port: write [HOST:]HOSTPORT'),
                        (("unpublish", "w", str(port + 1)), f'workspace "w": it publishes no port at 127.0.0.1:{port + 1}\nmicroagent: hint: `microagent network w` shows those it publishes\n'),
                        (("publish", "nobody", f"{port}:80"), 'no workspace "nobody"'),
                        (("allow", "w", "pypi.org"), "its network has no list of names, and cannot get one while it runs: --egress gives it one when it is made"),

@@ -86,8 +86,8 @@ def test_the_words(host):
     git(main, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", bare, "sub")
     done = host("create", *small, "--share", f"{main / 'sub'}:/work", "--share-git", "w")
     assert done.returncode == 2 and done.stderr.strip().endswith(
-        "/sub/.git leads to ../.git/modules/sub, where no repository has this worktree: the repository is not shared; "
-        "share the directory that holds both, as for a submodule, or the repository itself"), done
+        "/sub/.git leads to ../.git/modules/sub, where no repository has this worktree: the git repository is not shared; "
+        "share its directory by name, or a directory that holds both"), done
     # Where .git leads to what does not lead back, it is another's word, and nothing is hinted at or shared.
     (host.base / "secret").mkdir()
     (tree / ".git").write_text(f"gitdir: {host.base}/secret\n")
@@ -124,7 +124,7 @@ def test_a_guest_chooses_no_other_directory(host, debian_image):
         done = host("create", "--memory", 256, "--cpus", 1, *words, "--share-git", "--share-anyway", "w")
         assert done.returncode == 2 and done.stdout == "" and why in done.stderr, (words, done)
         assert not (host.state / "w").exists()
-    check_refused(trees[0], f"{own}/.git is a symbolic link, but git makes a file")
+    check_refused(trees[0], f"{own}/.git is a symbolic link, but git makes a regular file there")
     check_refused(trees[1], f"{wt}/.git leads to L/../../bin/worktrees/wt, which is {detour}/main/.git/worktrees/wt, but git writes the path without")
     check_refused(trees[2], f"{f2}/.git leads to {f1}, where no repository has this worktree")
     # Nor does a hint lead there; that of f1 is right.
@@ -135,7 +135,7 @@ def test_a_guest_chooses_no_other_directory(host, debian_image):
     for name in ("objects", "refs"):
         (project / name).mkdir()
     (project / "HEAD").write_text("ref: refs/heads/main\n")
-    check_refused(trees[2], f"its .git leads to {project}, which holds {f1}, and that is shared")
+    check_refused(trees[2], f"its .git leads to {project}, which holds {f1}, a directory that is shared")
 
 
 def test_a_link_that_is_put_on_the_way_later(host):

@@ -23,8 +23,8 @@ static void wrong_words(void **state)
 		{"https://pypi.org", "is a URL, not a host name"},
 		{"https://pypi.org/simple", "is a URL, not a host name"},
 		{"pypi.org/simple", "it has a slash"},
-		{"192.0.2.1", "\"192.0.2.1\" is an address, not a name: write it as the prefix "
-			      "192.0.2.1/32, or give it to config.network.allow if it is private"},
+		{"192.0.2.1", "\"192.0.2.1\" is an address, not a name: write the prefix "
+			      "192.0.2.1/32; a private address belongs in config.network.allow"},
 		{"192.0.2.1/8", "it has a slash"},
 		{"192.0.2.1:443", "is an address"},
 		{"0.0.0.0/0", "0.0.0.0/0 is the prefix of all addresses"},

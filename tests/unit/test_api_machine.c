@@ -46,8 +46,9 @@ static void assert_takes(enum machine_kind kind, const char *what, const char *t
 		bool takes;
 
 		snprintf(word, sizeof(word), " %s ", set[i].field);
-		snprintf(refused, sizeof(refused), "machine.%s: %s does not have this setting",
-			 set[i].field, what);
+		snprintf(refused, sizeof(refused),
+			 "machine.%s: %s does not have this setting: leave it out", set[i].field,
+			 what);
 		takes = strstr(taken, word) != NULL;
 		assert_int_equal(machine_check(&set[i].machine, kind, &err), takes ? 0 : -1);
 		assert_string_equal(err.msg, takes ? "" : refused);

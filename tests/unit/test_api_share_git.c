@@ -209,7 +209,7 @@ static void another_file_and_another_way(void **state)
 	say_gitdir(at("main/.git/worktrees/tree"));
 	assert_int_equal(rename(at("tree/.git"), at("file")), 0);
 	assert_int_equal(symlink(at("file"), at("tree/.git")), 0);
-	refused_as("/workspace", ".git is a symbolic link, but git makes a file");
+	refused_as("/workspace", ".git is a symbolic link, but git makes a regular file there");
 	assert_int_equal(unlink(at("tree/.git")), 0);
 	assert_int_equal(link(at("file"), at("tree/.git")), 0);
 	refused_as("/workspace", ".git is a file with several names (hard links)");
@@ -278,7 +278,7 @@ static void beside_other_shares(void **state)
 	(void)state;
 	say_gitdir(at("main/.git/worktrees/tree"));
 	add_makes(at("other"), "/a", 3);
-	add_refused(at("main"), "/a", "/main/.git, which is in ");
+	add_refused(at("main"), "/a", "/main/.git in the shared directory ");
 	add_refused(at("main/.git/worktrees"), "/a", "/main/.git, which holds ");
 	add_refused(at("main/.git/worktrees/tree"), "/a", "/main/.git, which holds ");
 	/* The guest has it in the right place. */

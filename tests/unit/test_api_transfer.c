@@ -140,7 +140,8 @@ static void a_line_that_no_file_has(void **state)
 	while (answer.len < 40000)
 		assert_ok(buf_printf(&answer, &err, ",{}"));
 	assert_ok(buf_printf(&answer, &err, "]}\n"));
-	assert_listing_ends_with(*state, &answer, "a line has 40003 bytes, and that of a file has");
+	assert_listing_ends_with(*state, &answer,
+				 "a line has 40003 bytes, but a line for one file has");
 }
 
 /* Each byte of the name and of the target is escaped by 6 bytes. */
@@ -254,7 +255,8 @@ static void a_cancel_while_nothing_is_said(void **state)
 	assert_int_equal(transfer_out(&transfer, "/f", "/f", &target, &err), -1);
 	end_guest(&guest);
 	assert_code(err, ERR_UNAVAILABLE);
-	assert_string_equal(err.msg, "the guest's program for files has not answered: cancelled");
+	assert_string_equal(err.msg,
+			    "the guest's program that copies files has not answered: cancelled");
 	close(ends[0]);
 	close(ends[1]);
 	limit_reset(LIMIT_FILES_MS);

@@ -185,7 +185,7 @@ static void half_an_answer_ends_it(void **state)
 	say(f, "HTTP/1.1 204");
 	shutdown(f->peer, SHUT_RDWR);
 	settle(f);
-	expect_broken(f, "its answer ends in the middle");
+	expect_broken(f, "the answer ends in the middle");
 }
 
 static void no_answer_ends_it(void **state)
@@ -241,7 +241,7 @@ static void its_end_between_two_calls_is_none_of_its_faults(void **state)
 	assert_true(f->silent);
 	assert_string_equal(
 		f->closed_why.msg,
-		"Firecracker closed its API: supervisor.log in the workspace has what it said");
+		"Firecracker closed its API: its messages are in supervisor.log in the workspace");
 	assert_int_equal(api_call(f->api, "PUT", "/x", NULL, on_answer, f, &err), -1);
 }
 
@@ -255,10 +255,12 @@ static void its_end_in_a_call_names_each(void **state)
 	settle(f);
 	assert_int_equal(f->answers, 2);
 	assert_true(f->silent);
-	assert_string_equal(f->why.msg,
-			    "Firecracker closed its API without an answer to PUT /balloon");
-	assert_string_equal(f->closed_why.msg,
-			    "Firecracker closed its API without an answer to PUT /vsock");
+	assert_string_equal(
+		f->why.msg,
+		"Firecracker closed its API without an answer to PUT /balloon: its messages are in supervisor.log in the workspace");
+	assert_string_equal(
+		f->closed_why.msg,
+		"Firecracker closed its API without an answer to PUT /vsock: its messages are in supervisor.log in the workspace");
 }
 
 int main(void)

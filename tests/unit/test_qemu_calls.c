@@ -454,7 +454,9 @@ static void the_mode_is_a_word(void **state)
 	only_logs = true;
 	assert_int_equal(vmm_filter_mode("MICROAGENT_QEMU_SECCOMP", &only_logs, &err), -1);
 	assert_code(err, ERR_INVALID);
-	assert_string_equal(err.msg, "MICROAGENT_QEMU_SECCOMP must be \"log\", and is \"off\"");
+	assert_string_equal(
+		err.msg,
+		"the variable MICROAGENT_QEMU_SECCOMP must be \"log\" or unset, and is \"off\"");
 	assert_true(only_logs);
 	only_logs = false;
 	setenv("MICROAGENT_QEMU_SECCOMP", "log", 1);

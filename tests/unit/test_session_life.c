@@ -395,8 +395,9 @@ static void the_share_of_a_config(void **state)
 	assert_string_equal(json_text(share, "path", ""), "/srv/most");
 	assert_true(json_is_true(json_object_get(share, "anyway")));
 	spec.machine.shares = (const char *const[]){":/more", NULL};
-	assert_fails(session_share_put(config, &spec, true, &err), ERR_INVALID,
-		     "\":/more\" is not DIR, DIR:/PLACE or DIR:/PLACE:OPTIONS");
+	assert_fails(
+		session_share_put(config, &spec, true, &err), ERR_INVALID,
+		"\":/more\" does not name a directory to share: write DIR, DIR:/PLACE or DIR:/PLACE:OPTIONS");
 	/* A restored session gets them when it runs. */
 	assert_ok(session_share_record(record, config, true, &err));
 	assert_null(json_object_get(config, "shares"));

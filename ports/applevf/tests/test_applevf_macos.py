@@ -366,7 +366,7 @@ def linux_alone(mac, name):
     """Files can be read if the machine runs or not, as the Linux in the place of macOS allows."""
     for words in (("cp", mac.ipsw, f"{name}:/in"), ("cp", f"{name}:/etc/hosts", mac.host.base / "out"), ("ls", f"{name}:/")):
         done = mac.host(*words, check=1)
-        assert "the guest is macOS: copy files by the stdin and stdout of a command" in done.stderr, done.stderr
+        assert "microagent cannot copy files to or from a macOS guest: use the stdin and stdout of a command" in done.stderr, done.stderr
     assert not (mac.host.base / "out").exists()
     done = mac.host("session", "share", name, mac.host.base, check=1)
     assert f"session {name} is macOS, which can get a directory only when it is made" in done.stderr, done.stderr

@@ -103,12 +103,14 @@ static void answer_call(struct api *a, const json_t *body, const struct error *w
 static void tell_silence(const struct api *a, struct error *why)
 {
 	if (a->count)
-		error_set(why, ERR_IO, "Firecracker closed its API without an answer to %s",
-			  a->calls[a->first].name);
+		error_set(
+			why, ERR_IO,
+			"Firecracker closed its API without an answer to %s: its messages are in supervisor.log in the workspace",
+			a->calls[a->first].name);
 	else
 		error_set(
 			why, ERR_IO,
-			"Firecracker closed its API: supervisor.log in the workspace has what it said");
+			"Firecracker closed its API: its messages are in supervisor.log in the workspace");
 }
 
 /* Closes the connection, and gives an error to each call without an answer. `why` is NULL if
@@ -151,7 +153,8 @@ static void on_api_deadline(struct loop *loop, void *data)
 
 	(void)loop;
 	a->timer = NULL;
-	error_set(&why, ERR_TIMEOUT, "no answer within %llu ms",
+	error_set(&why, ERR_TIMEOUT,
+		  "no answer within %llu ms: this host is overloaded, or Firecracker hangs",
 		  (unsigned long long)limit_get(a->deadline));
 	api_enter(a);
 	break_api(a, &why);
@@ -201,11 +204,11 @@ int api_call(struct api *a, const char *method, const char *path, json_t *body, 
 	if (a->closed || a->freed)
 		return error_set(
 			err, ERR_IO,
-			"Firecracker cannot be asked, because its API is closed: the machine is ending");
+			"Firecracker takes no more calls, because its API is closed: the machine is ending, so wait for its end");
 	if (a->count == CALLS_MAX)
 		return error_set(
 			err, ERR_CONFLICT,
-			"Firecracker cannot be asked, because too many calls wait for its answer: try again in a few seconds");
+			"Firecracker takes no more calls, because too many calls wait for its answer: try again in a few seconds");
 	snprintf(call.name, sizeof(call.name), "%.8s %.80s", method, path);
 	autofree char *json = owned ? json_line(owned, err) : NULL;
 	if (owned && !json)
@@ -289,7 +292,9 @@ static void receive_api(struct api *a)
 		buf_commit(&a->in, (size_t)n);
 		take_answers(a);
 	} else if (n == 0 && a->in.len > 0) {
-		error_set(&why, ERR_IO, "its answer ends in the middle");
+		error_set(
+			&why, ERR_IO,
+			"the answer ends in the middle: Firecracker has crashed, or was taken over");
 		break_api(a, &why);
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 		/* After an error of recv() the connection is closed silently: Firecracker has

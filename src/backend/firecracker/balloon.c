@@ -37,7 +37,10 @@ static int read_given(const struct firecracker *fc, const json_t *body, int64_t 
 	struct error why = {0};
 
 	if (!body)
-		return error_set(err, ERR_IO, STATISTICS ": the answer has no body");
+		return error_set(
+			err, ERR_IO,
+			STATISTICS
+			": the answer has no body: this is a bug, or Firecracker was taken over");
 	if (json_get_int(body, "", "actual_mib", JSON_REQUIRED, 0, fc->memory_mib, out, &why) < 0)
 		return error_set(err, ERR_IO, STATISTICS ": %s", why.msg);
 	return 0;
@@ -101,11 +104,11 @@ int fc_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct
 	if (fc->balloon.fn)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the balloon is just being set by another request: try again when that is done");
+			"another request is changing the machine's memory balloon: try again when that request has ended");
 	if (mib > fc->memory_mib)
 		return error_set(
 			err, ERR_INVALID,
-			"the machine was made with %lld MiB of memory, and cannot have %lld: give it at most what it was made with",
+			"the machine was made with %lld MiB of memory, so it cannot get %lld MiB: give it at most the memory that it was made with",
 			(long long)fc->memory_mib, (long long)mib);
 	if (!fc->api)
 		return error_set(

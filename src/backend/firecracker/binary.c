@@ -54,7 +54,7 @@ char *fc_find(struct error *err)
 			return path_absolute(named, err);
 		error_set(
 			err, ERR_UNAVAILABLE,
-			"Firecracker: MICROAGENT_FIRECRACKER names %s, which is not a program that can be run; without this variable Firecracker is taken from PATH",
+			"Firecracker: the variable MICROAGENT_FIRECRACKER names %s, which is not a program that can be run: name Firecracker's program, or unset the variable to take it from PATH",
 			named);
 		return NULL;
 	}
@@ -97,10 +97,11 @@ static int check_machine(const char *path, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		if (head.e_machine == table[i].machine &&
 		    table[i].architecture != architecture_of_host())
-			return error_set(err, ERR_UNAVAILABLE,
-					 "Firecracker: %s is a program for %s, and this host is %s",
-					 path, architecture_name(table[i].architecture),
-					 architecture_name(architecture_of_host()));
+			return error_set(
+				err, ERR_UNAVAILABLE,
+				"Firecracker: %s is a program for %s, but this host is %s: install the Firecracker release for this host",
+				path, architecture_name(table[i].architecture),
+				architecture_name(architecture_of_host()));
 	return 0;
 }
 
@@ -132,7 +133,7 @@ int fc_version_parse(const char *text, struct fc_version *out, struct error *err
 	    v.major < 0 || v.minor < 0 || v.patch < 0)
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"its answer to --version is not that of Firecracker: name the program of a release of Firecracker");
+			"the program's answer to --version is not that of Firecracker: name the program of a Firecracker release");
 	snprintf(v.text, sizeof(v.text), "%.*s", (int)strcspn(text + front, " \n"), text + front);
 	while (line && *line == '\n')
 		line++;
@@ -154,9 +155,10 @@ void fc_version_free(struct fc_version *version)
 static int judge_version(const char *path, const struct fc_version *v, struct error *err)
 {
 	if (v->major < MAJOR_MIN || (v->major == MAJOR_MIN && v->minor < MINOR_MIN))
-		return error_set(err, ERR_UNAVAILABLE,
-				 "Firecracker: %s is version %s, and at least %d.%d is needed",
-				 path, v->text, MAJOR_MIN, MINOR_MIN);
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"Firecracker: %s is version %s, but at least %d.%d is needed: install a newer release",
+			path, v->text, MAJOR_MIN, MINOR_MIN);
 	for (size_t i = 0; i < ARRAY_SIZE(defects); i++)
 		if (v->major == defects[i].major && v->minor == defects[i].minor &&
 		    v->patch <= defects[i].patch)

@@ -18,12 +18,12 @@ int fc_check_bounds(const struct config *c, struct error *err)
 	if (c->cpu_count > FC_CPUS_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			"config.cpuCount: a Firecracker machine has at most %d CPUs, and these are %lld",
+			"config.cpuCount must be at most %d for a Firecracker machine, and is %lld",
 			FC_CPUS_MAX, (long long)c->cpu_count);
 	if (drives > FC_DISKS_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			"config.disks and config.bundles have %zu entries together, and a Firecracker machine has room for %d",
+			"config.disks and config.bundles have %zu entries together, but a Firecracker machine has room for %d: leave some out",
 			drives, FC_DISKS_MAX);
 	return 0;
 }

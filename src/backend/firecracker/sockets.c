@@ -135,7 +135,7 @@ static int connect_to_api(struct vm *vm, struct error *err)
 		return errno == ECONNREFUSED || errno == EAGAIN
 			       ? error_set(
 					 err, ERR_NOT_FOUND,
-					 "Firecracker does not yet listen on the socket of its API")
+					 "Firecracker does not listen on the socket of its API yet: try again in a few seconds")
 			       : error_errno(err, errno, FC_API_NAME);
 	autoclose int run = openat(vm->workspace_fd, VM_RUN_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (unlinkat(run, FC_API_NAME, 0) < 0)
@@ -218,7 +218,7 @@ static int serve_socket(void *data, const struct broker_message *in, struct brok
 	if (fc_of(vm)->connected)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the broker gives out only one connection to Firecracker's API, and it has done so: this is a bug, or the live supervisor was taken over");
+			"the broker refuses a second connection to Firecracker's API, because it gives out only one: this is a bug, or the live supervisor was taken over");
 	int fd = connect_to_api(vm, err);
 	if (fd < 0)
 		return -1;
@@ -243,13 +243,18 @@ int fc_run_connect(struct firecracker *fc, struct error *err)
 
 	/* The broker is asked only when the API's socket exists. */
 	if (fstatat(fc->vm.workspace_fd, VM_RUN_DIR "/" FC_API_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return error_set(err, ERR_NOT_FOUND,
-				 "Firecracker has not yet made the socket of its API");
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"Firecracker has not made the socket of its API yet: try again in a few seconds");
 	if (!broker_is_asked())
 		return connect_to_api(&fc->vm, err);
 	if (ask_for_socket(ASK_FOR_API, &out, err) < 0)
 		return -1;
-	return out.nfds == 1 ? out.fds[0] : error_set(err, ERR_INTERNAL, "no connection came");
+	return out.nfds == 1
+		       ? out.fds[0]
+		       : error_set(
+				 err, ERR_INTERNAL,
+				 "the broker's answer has no connection to Firecracker's API in it: this is a bug of microagent");
 }
 
 int fc_run_place_vsock(const struct firecracker *fc, struct error *err)

@@ -84,7 +84,7 @@ static int list_cell_files(struct cell_parts *p, const struct vm_boot *boot, int
 	if (boot->disk_count > FC_DISKS_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			"a Firecracker machine has room for %d disks, with the root disk and all bundles, and the config has more: leave some out",
+			"a Firecracker machine has room for %d disks, and its root disk, config.disks and config.bundles are more together: leave some out",
 			FC_DISKS_MAX);
 	if (rootfs >= 0)
 		add_disk(p, "rootfs", rootfs, false);
@@ -114,7 +114,8 @@ static int copy_looked_at(const struct vm_boot *boot, int run, struct error *err
 {
 	if (path_clone_with_room_at(boot->rootfs_fd, run, LOOKED_AT, 0600,
 				    limit_get(LIMIT_STATE_FREE_BYTES), err) < 0)
-		return error_prefix(err, "the disk that is to be read cannot be copied");
+		return error_prefix(
+			err, "the workspace's disk cannot be copied for the machine that reads it");
 	int fd = openat(run, LOOKED_AT, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	return fd < 0 ? error_errno(err, errno, LOOKED_AT) : fd;
 }

@@ -132,7 +132,7 @@ static void on_connect_look(struct loop *loop, void *data)
 	if (err.code == ERR_NOT_FOUND)
 		error_set(
 			&err, ERR_TIMEOUT,
-			"Firecracker did not open its API within %llu ms: supervisor.log in the workspace has what it said",
+			"Firecracker did not open its API within %llu ms: its messages are in supervisor.log in the workspace",
 			(unsigned long long)limit_get(LIMIT_API_START_MS));
 	else
 		error_prefix(&err, "Firecracker's API");
@@ -182,11 +182,13 @@ static void on_told(void *data, const json_t *body, const struct error *why)
 int fc_power_button(struct vm *vm, struct error *err)
 {
 	if (!vm)
-		return error_set(err, ERR_NOT_FOUND, "no machine runs that could be switched off");
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"no machine is running, so no guest can be asked to switch itself off: start the machine first");
 	if (!backend_has_power_button(&backend_firecracker, fc_of(vm)->architecture))
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"Firecracker has no power button for machines of %s, so the guest cannot be asked to switch itself off",
+			"Firecracker has no power button for machines of %s, so the guest cannot be asked to switch itself off: kill the machine instead",
 			architecture_name(fc_of(vm)->architecture));
 	return call_api(fc_of(vm), "PUT", "/actions",
 			json_pack("{s:s}", "action_type", "SendCtrlAltDel"), on_told, err);
@@ -225,7 +227,7 @@ int fc_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
 	if (fc->pausing.fn)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the machine is just being paused by another request: try again when that is done");
+			"another request is pausing the machine: try again when that request has ended");
 	fc->pausing = (struct fc_waiting){fn, data};
 	if (call_api(fc, "PATCH", "/vm", json_pack("{s:s}", "state", "Paused"), on_paused, err) ==
 	    0)

@@ -14,12 +14,13 @@ int bounds_check(const struct config *c, struct error *err)
 	if (json_array_size(c->port_forwards) > limit_get(LIMIT_PUBLISHES))
 		return error_set(
 			err, ERR_INVALID,
-			"config.network.portForwards has %zu entries, and a guest may publish at most %llu ports",
+			"config.network.portForwards has %zu entries, but a guest may publish at most %llu ports: leave some out",
 			json_array_size(c->port_forwards),
 			(unsigned long long)limit_get(LIMIT_PUBLISHES));
 	if (listeners <= most)
 		return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "config.vsockListeners: a guest may have at most %zu, and these are %zu",
-			 most, listeners);
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"config.vsockListeners: a guest may have at most %zu listeners, but the config has %zu: leave some out",
+		most, listeners);
 }

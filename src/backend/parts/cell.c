@@ -189,7 +189,7 @@ static int take_unreachable(struct unreachable *u, const char *path, struct erro
 		close(fd);
 		return error_set(
 			err, ERR_INVALID,
-			"the cell has room for %zu files of the host, and the machine needs more: leave out some disks or bundles",
+			"the cell has room for %zu files of the host, but the machine needs more: leave out some disks or bundles",
 			ARRAY_SIZE(u->files));
 	}
 	u->files[u->spec.nfiles++] = (struct cell_file){fd, path, true};

@@ -74,9 +74,8 @@ struct tap_report {
  * let all users open the device, so that a user may make a tap in the user's own namespace. */
 static const char *tun_advice(int errnum)
 {
-	return errnum == EACCES || errnum == EPERM
-		       ? "root can give it to all users: chmod 0666 " TUN
-		       : "modprobe tun";
+	return errnum == EACCES || errnum == EPERM ? "as root, run chmod 0666 " TUN
+						   : "as root, run modprobe tun";
 }
 
 int cell_tap_check(struct error *err)
@@ -86,7 +85,8 @@ int cell_tap_check(struct error *err)
 
 	return fd >= 0 ? 0
 		       : error_set(err, ERR_UNAVAILABLE,
-				   "config.network.mode: a card needs " TUN " here: %s (%s)",
+				   "config.network.mode: a network card needs " TUN
+				   " on this host: %s (%s)",
 				   strerror(errnum), tun_advice(errnum));
 }
 

@@ -69,7 +69,7 @@ int host_check_network(const struct config *config, struct error *err)
 		if (!config->network_interface)
 			return error_set(
 				err, ERR_INVALID,
-				"config.network.interface: mode \"bridged\" needs the name of a bridge");
+				"config.network.interface is missing: mode \"bridged\" needs the name of a bridge of this host, for example \"br0\"");
 		return tap_check(config->network_interface, err);
 	case NETWORK_ISOLATED:
 		break;

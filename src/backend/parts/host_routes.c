@@ -164,7 +164,7 @@ static int take_route_reply(struct host_routes *routes, const struct netlink_rep
 		if (!netlink_head(reply->body, &error, sizeof(error), &rest))
 			return error_set(
 				err, ERR_IO,
-				"the routes of the host cannot be read, because the kernel's answer is incomplete: this is a bug");
+				"the routes of the host cannot be read, because the kernel's answer is incomplete: this is a bug of microagent or of this kernel");
 		return error_errno(err, -error.error, "rtnetlink");
 	case RTM_NEWROUTE:
 		take_route(routes, reply->body);

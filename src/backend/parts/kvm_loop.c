@@ -87,7 +87,7 @@ static int loop_vm_open(int kvm_fd, struct loop_vm *vm, struct error *err)
 	if (version != 12)
 		return error_set(
 			err, ERR_IO,
-			"KVM of this kernel has the API version %d, and microagent knows only version 12",
+			"KVM of this host's kernel has the API version %d, but microagent knows only version 12: boot the host with another kernel",
 			version);
 	vm->vm = ioctl(kvm_fd, KVM_CREATE_VM, 0);
 	if (vm->vm < 0)

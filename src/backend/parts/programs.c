@@ -53,9 +53,10 @@ char *program_virtiofsd(struct error *err)
 	if (named && *named) {
 		if (program_is(named))
 			return path_absolute(named, err);
-		error_set(err, ERR_UNAVAILABLE,
-			  "%s, which MICROAGENT_VIRTIOFSD names, is not a program that can be run",
-			  named);
+		error_set(
+			err, ERR_UNAVAILABLE,
+			"%s, which the variable MICROAGENT_VIRTIOFSD names, is not a program that can be run: name virtiofsd's program, or unset the variable",
+			named);
 		return NULL;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)

@@ -64,7 +64,7 @@ static int check_right(struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_DENIED,
-		"config.network.mode: bridged needs the right to make an interface (root, or CAP_NET_ADMIN)");
+		"config.network.mode: bridged needs the right to make an interface: run microagent as root or with CAP_NET_ADMIN, or choose another mode");
 }
 
 int tap_check(const char *bridge, struct error *err)
@@ -76,7 +76,8 @@ int tap_check(const char *bridge, struct error *err)
 	autoclose int fd = open(TUN, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return error_set(err, ERR_UNAVAILABLE,
-				 "config.network.mode: bridged needs " TUN ": %s (modprobe tun)",
+				 "config.network.mode: bridged needs " TUN
+				 ": %s (as root, run modprobe tun)",
 				 strerror(errno));
 	return 0;
 }

@@ -111,13 +111,14 @@ int virtiofsd_check(const struct virtiofsd *program, const struct virtiofsd_serv
 	if (program->kind == VIRTIOFSD_C)
 		return 0;
 	if (service->terms.timeout_seconds && !service->containers)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "timeoutSeconds: %s, the virtiofsd in Rust, has no such option",
-				 program->path);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"timeoutSeconds: %s, the virtiofsd in Rust, has no option for it: leave timeoutSeconds out",
+			program->path);
 	if (service->terms.locks)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"locks: %s, the virtiofsd in Rust, does not support locks of the guest",
+			"locks: %s, the virtiofsd in Rust, does not support locks of the guest: leave locks out",
 			program->path);
 	return 0;
 }

@@ -390,7 +390,7 @@ static int start_nat(struct vm *vm, const struct vm_boot *boot, int card_end,
 	if (tell_addresses(vm, routes) < 0)
 		return error_set(
 			err, ERR_IO,
-			"the machine's network was not made, because the process that filters it does not take the host's addresses: supervisor.log in the workspace has what it said");
+			"the machine's network was not made, because the process that filters it does not take the host's addresses: supervisor.log in the workspace has the messages of that process");
 	vm->net.netgate_watch =
 		loop_add_fd(vm->loop, vm->net.netgate_fd, LOOP_IN, on_netgate_line, vm, err);
 	if (!vm->net.netgate_watch)

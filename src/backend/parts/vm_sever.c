@@ -219,7 +219,7 @@ int vm_end_all(struct vm *vm, struct error *err)
 	if (vm->quarantined)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the broker refuses to end the machine, because the machine is quarantined and so is kept");
+			"the broker refuses to end the machine, because a quarantined machine is kept: end the quarantine first");
 	broker_cut_ways();
 	while (!kill_all_below(vm, broker_asker(), &why)) {
 		if (why.code)
@@ -227,7 +227,7 @@ int vm_end_all(struct vm *vm, struct error *err)
 		if (clock_mono_ns() > deadline)
 			return error_set(
 				err, ERR_TIMEOUT,
-				"processes of the machine did not end in time although they were killed");
+				"processes of the machine did not end in time although they were killed: try again when this host is less busy");
 		nanosleep(&moment, NULL);
 	}
 	return 0;

@@ -19,8 +19,9 @@ int vmm_filter_mode(const char *variable, bool *only_logs, struct error *err)
 	const char *word = secure_getenv(variable);
 
 	if (word && *word && strcmp(word, "log") != 0)
-		return error_set(err, ERR_INVALID, "%s must be \"log\", and is \"%.32s\"", variable,
-				 word);
+		return error_set(err, ERR_INVALID,
+				 "the variable %s must be \"log\" or unset, and is \"%.32s\"",
+				 variable, word);
 	*only_logs = word && *word;
 	return 0;
 }
@@ -53,7 +54,7 @@ int vmm_filter_open(enum vmm_program program, bool only_logs, int *fd, struct er
 	    0)
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"this kernel does not have the system call filter that the VMM needs (Linux 4.14 has it)");
+			"this kernel does not have the system call filter that the VMM needs: boot this host with Linux 4.14 or newer");
 	if (isolate_filter_check(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, AS_TREE), NAME,
 				 err) < 0)
 		return -1;

@@ -108,11 +108,11 @@ int qemu_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, stru
 	if (qemu->balloon.fn)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the balloon is just being set by another request: try again when that is done");
+			"another request is changing the machine's memory balloon: try again when that request has ended");
 	if (mib > qemu->memory_mib)
 		return error_set(
 			err, ERR_INVALID,
-			"the machine was made with %lld MiB of memory, and cannot have %lld: give it at most what it was made with",
+			"the machine was made with %lld MiB of memory, so it cannot get %lld MiB: give it at most the memory that it was made with",
 			(long long)qemu->memory_mib, (long long)mib);
 	arguments = json_pack("{s:I}", "value", (json_int_t)mib * MIB);
 	if (!arguments)

@@ -18,7 +18,7 @@ int check_bounds(const struct config *c, struct error *err)
 	if (count > MACHINE_EXTRAS_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			"config.disks, config.bundles and config.shares have %zu entries together, and a machine has room for %d",
+			"config.disks, config.bundles and config.shares have %zu entries together, but a machine has room for %d: leave some out",
 			count, MACHINE_EXTRAS_MAX);
 	return 0;
 }
@@ -34,7 +34,7 @@ int check_architecture(enum architecture machine, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_UNSUPPORTED,
-		"config.architecture: hosts of %s cannot run machines of amd64, because they lack the time-stamp counter by which these keep time",
+		"config.architecture: a host of %s cannot run machines of amd64, because it lacks the time-stamp counter that they need: choose arm64",
 		architecture_name(host));
 }
 

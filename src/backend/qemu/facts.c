@@ -85,7 +85,7 @@ int qemu_save_facts(const struct config *config, enum accelerator accelerator, j
 	if (config->architecture != ARCHITECTURE_AMD64)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"machines of this architecture cannot be saved, only those of amd64");
+			"only machines of amd64 can be saved, and this machine is of another architecture: make a machine of amd64 to save it");
 	return put_vmm(config, facts, err) < 0 ||
 			       put_machine_line(config, accelerator, facts, err) < 0 ||
 			       put_processor(accelerator, facts, err) < 0

@@ -294,7 +294,9 @@ int qemu_power_button(struct vm *vm, struct error *err)
 	enum architecture machine;
 
 	if (!vm)
-		return error_set(err, ERR_NOT_FOUND, "no machine runs that could be switched off");
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"no machine is running, so no guest can be asked to switch itself off: start the machine first");
 	machine = qemu_of(vm)->architecture;
 	return qmp_send(qemu_of(vm)->qmp, commands[machine], power_arguments(machine),
 			on_monitor_answer, qemu_of(vm), err);

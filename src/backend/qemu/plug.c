@@ -188,7 +188,7 @@ static void on_unplug_timer(struct loop *loop, void *data)
 	qemu->plug.timer = NULL;
 	error_set(
 		&why, ERR_TIMEOUT,
-		"the directory was not taken away, because the guest has not let go of its device in time: a program in the guest may still use the directory");
+		"the directory was not taken away, because the guest has not let go of its device in time: end each program in the guest that uses the directory, and try again");
 	end_servers(qemu);
 	tell_plugged(qemu, qemu->plug.why.code ? &qemu->plug.why : &why);
 }
@@ -247,7 +247,7 @@ static bool has_failed(const struct qemu *qemu, const struct error *why, struct 
 	else if (is_gone)
 		error_set(
 			out, ERR_IO,
-			"virtiofsd, which serves the directory, has ended by itself: supervisor.log in the workspace has what it said");
+			"virtiofsd, which serves the directory, has ended by itself: its messages are in supervisor.log in the workspace");
 	else
 		return false;
 	for (size_t i = 0; i < qemu->plug.count; i++) {
@@ -350,7 +350,7 @@ static int may_attach(const struct qemu *qemu, size_t count, struct error *err)
 	if (!qemu->vm.pluggable)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the machine cannot be given a directory while it runs, because it was started without a place for one (config.hotplug)");
+			"the machine cannot be given a directory while it runs, because it was made without a spare port for one: make it with config.hotplug");
 	if (qemu->ram == RAM_PRIVATE) {
 		error_set(
 			err, ERR_CONFLICT,
@@ -360,11 +360,12 @@ static int may_attach(const struct qemu *qemu, size_t count, struct error *err)
 	if (qemu->plug.count)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the machine cannot be given a directory, because it has got its directories already: they are all given at once");
+			"the machine cannot be given a directory, because it can be given directories only once, and has them already: make another machine with all directories");
 	if (count < 1 || count > PLUGS_MAX)
-		return error_set(err, ERR_INVALID,
-				 "the machine can be given from 1 to %d directories, all at once",
-				 PLUGS_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"a running machine can be given directories only once, from 1 to %d of them: give a number in that range",
+			PLUGS_MAX);
 	if (qemu->vm.killing || qemu->vm.severing || !vm_is_alive(&qemu->vm))
 		return error_set(
 			err, ERR_CONFLICT,
@@ -437,7 +438,7 @@ int qemu_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *
 	    !qemu->plug.slots[0].server)
 		return error_set(
 			err, ERR_CONFLICT,
-			"no directory can be taken away from the machine, because none was given to it while it ran, or it is just being taken away");
+			"no directory can be taken away from the machine, because none was given to it while it ran, or another request is taking it away");
 	qemu->plug.fn = fn;
 	qemu->plug.data = data;
 	if (begin_taking_back(qemu, err) == 0)

@@ -117,7 +117,7 @@ static void qmp_shut(struct qmp *q, const struct error *why)
 	loop_remove(steal_ptr(&q->greeting_timer));
 	error_set(
 		&gone, ERR_IO,
-		"QEMU has closed its monitor, so it takes no more commands: supervisor.log in the workspace has what it said");
+		"QEMU has closed its monitor, so it takes no more commands: its messages are in supervisor.log in the workspace");
 	for (size_t i = 0; i < PENDING_MAX; i++)
 		if (q->pending[i].id)
 			answer_pending(&q->pending[i], NULL, why ? why : &gone);
@@ -155,7 +155,9 @@ static void on_qmp_deadline(struct loop *loop, void *data)
 
 	(void)loop;
 	p->timer = NULL; /* The timer has fired, so the loop has removed it. */
-	error_set(&why, ERR_TIMEOUT, "QEMU has not answered a monitor command for %" PRIu64 " ms",
+	error_set(&why, ERR_TIMEOUT,
+		  "QEMU has not answered a monitor command for %" PRIu64
+		  " ms: this host is overloaded, or QEMU hangs",
 		  limit_get(LIMIT_QMP_MS));
 	qmp_enter(q);
 	answer_pending(p, NULL, &why);
@@ -173,7 +175,7 @@ static int enqueue(struct qmp *q, struct buf *queue, const char *command, json_t
 	if (p == q->pending + PENDING_MAX)
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"QEMU cannot be asked, because too many commands wait for its answer: try again in a few seconds");
+			"QEMU takes no more commands, because too many commands wait for its answer: try again in a few seconds");
 	json_auto_t *doc =
 		json_pack("{s:s, s:I}", "execute", command, "id", (json_int_t)q->next_id);
 	if (!doc || (arguments && json_object_set(doc, "arguments", arguments) < 0))
@@ -202,7 +204,7 @@ int qmp_send(struct qmp *q, const char *command, json_t *arguments, qmp_reply_fn
 	if (q->phase == PHASE_CLOSED)
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"QEMU has closed its monitor, so it takes no more commands: supervisor.log in the workspace has what it said");
+			"QEMU has closed its monitor, so it takes no more commands: its messages are in supervisor.log in the workspace");
 	if (q->phase != PHASE_READY)
 		return enqueue(q, &q->held, command, owned, reply, data, err);
 	if (enqueue(q, &q->out, command, owned, reply, data, err) < 0)
@@ -410,7 +412,9 @@ static void on_no_greeting(struct loop *loop, void *data)
 
 	(void)loop;
 	q->greeting_timer = NULL;
-	error_set(&why, ERR_TIMEOUT, "QEMU has not sent its greeting within %" PRIu64 " ms",
+	error_set(&why, ERR_TIMEOUT,
+		  "QEMU has not sent its greeting within %" PRIu64
+		  " ms: this host is overloaded, or QEMU hangs",
 		  limit_get(LIMIT_QMP_GREETING_MS));
 	qmp_enter(q);
 	shut_with(q, &why);

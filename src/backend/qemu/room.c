@@ -26,7 +26,7 @@ int qemu_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
 	if (qemu->pausing.fn)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the machine is just being paused by another request: try again when that is done");
+			"another request is pausing the machine: try again when that request has ended");
 	if (qmp_send(qemu->qmp, "stop", NULL, on_vm_paused, qemu, err) < 0)
 		return -1;
 	qemu->pausing = (struct qemu_waiter){fn, data};
@@ -51,7 +51,7 @@ int qemu_layer_room(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data, s
 	if (qemu->room.fn)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the room of the machine's disk is just being changed by another request: try again when that is done");
+			"another request is changing the room of the machine's disk: try again when that request has ended");
 	arguments = json_pack("{s:[{s:s, s:s, s:s, s:I, s:s}]}", "options", "driver", "raw",
 			      "node-name", MACHINE_LAYER_ROOM, "file", MACHINE_LAYER_FILE, "size",
 			      (json_int_t)bytes, "discard", "unmap");

@@ -173,11 +173,11 @@ int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct e
 	if (qemu->origin == VM_COLD)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the machine cannot be saved, because it was not started to be saved: only a machine of a template, or one that makes a template, can be");
+			"the machine cannot be saved, because it was not started to be saved: only a machine that makes a template, or was restored from one, can be saved");
 	if (qemu->saving.fn)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the machine is being saved by another request: try again when that is done");
+			"another request is saving the machine: try again when that request has ended");
 	/* The saved state of a template does not contain the memory. The memory is a file that
 	 * restored machines will share. */
 	qemu->ram_apart = qemu->origin == VM_TEMPLATE;

@@ -274,7 +274,7 @@ int qemu_start(struct qemu *qemu, const struct vm_boot *boot, const struct qemu_
 	if (boot->disk_count + ends->share_count + boot->link_count > MACHINE_EXTRAS_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			"a machine has room for %d disks, shares and network cards together, and the config has more: leave some out",
+			"a machine has room for %d disks, shares and network cards together, but the config has more: leave some out",
 			MACHINE_EXTRAS_MAX);
 	if (!programs.bwrap && boot->origin != VM_RESTORED) {
 		kernel = copy_to_memory(boot->kernel_fd, "kernel", err);
