@@ -57,7 +57,7 @@ static int descriptor_of(const char *option, const char *value, struct error *er
 
 	if (*end || end == value || fd < 0 || fd > 65535)
 		return error_set(err, ERR_INVALID,
-				 "%s takes the number of an open descriptor, and \"%s\" is none",
+				 "%s must be the number of an open descriptor, and is \"%s\"",
 				 option, value);
 	return (int)fd;
 }

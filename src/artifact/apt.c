@@ -19,9 +19,10 @@
 static int unknown_package(const struct apt *apt, const char *package, struct error *err)
 {
 	if (apt->config)
-		error_set(err, ERR_NOT_FOUND,
-			  "the archives that apt is configured to use have no package %s for %s",
-			  package, architecture_name(apt->architecture));
+		error_set(
+			err, ERR_NOT_FOUND,
+			"the archives in apt's sources have no package %s for %s: add an archive that has it",
+			package, architecture_name(apt->architecture));
 	else
 		error_set(err, ERR_NOT_FOUND,
 			  "apt knows no package %s: run `apt-get update` as root and try again",

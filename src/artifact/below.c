@@ -17,9 +17,10 @@ static int open_below(int root, const char *path, int flags, struct error *err)
 	int fd = file_open_within(root, path, flags, FILE_BELOW);
 
 	if (fd < 0 && (errno == ELOOP || errno == EXDEV))
-		return error_set(err, ERR_INVALID,
-				 "%s is not read, because it is a link, or leads out of its tree",
-				 path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not read, because it is a link or leads out of its directory tree: put a regular file there",
+			path);
 	return fd < 0 ? error_errno(err, errno, "%s", path) : fd;
 }
 
@@ -33,8 +34,10 @@ int below_open(int root, const char *path, struct error *err)
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a regular file, so it is not read",
-				 path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not a regular file, so it is not read: put a regular file there",
+			path);
 	return steal_fd(&fd);
 }
 

@@ -103,8 +103,9 @@ int artifact_bundle_build(const struct artifact_options *opts, struct error *err
 	int to;
 
 	if (!opts->from || !opts->fd)
-		return error_set(err, ERR_INVALID,
-				 "bundle-build needs --from ARCHIVE and --fd N to write to");
+		return error_set(
+			err, ERR_INVALID,
+			"bundle-build needs --from ARCHIVE, and --fd N for the disk that it writes");
 	to = artifact_fd(opts, err);
 	if (to < 0)
 		return -1;

@@ -32,7 +32,7 @@ static int cpio_failed(const struct cpio *cpio, const char *name, struct error *
 		return error_errno(err, errnum, "initramfs entry %s", name);
 	return error_set(
 		err, ERR_IO,
-		"the file %s cannot be put into the initrd, because its name or its data is too long",
+		"the file %s cannot be put into the initrd, because its name or its data is too long: give a shorter one",
 		name);
 }
 

@@ -42,7 +42,9 @@ char *deb_field(const char *text, const char *key, struct error *err)
 			error_errno(err, ENOMEM, "%s", key);
 		return value;
 	}
-	error_set(err, ERR_NOT_FOUND, "it has no line %s", key);
+	error_set(err, ERR_NOT_FOUND,
+		  "fetch the package again, because its description is damaged: it has no line %s",
+		  key);
 	return NULL;
 }
 
@@ -90,7 +92,8 @@ static int seek_member(int fd, const char *name, uint64_t *size, struct error *e
 	uint64_t at = sizeof(magic), bytes;
 
 	if (!read_whole(fd, magic, sizeof(magic), 0) || memcmp(magic, AR_MAGIC, sizeof(magic)) != 0)
-		return error_set(err, ERR_INVALID, "it is not a Debian package");
+		return error_set(err, ERR_INVALID,
+				 "the file is not a Debian package: give a .deb file");
 	for (int i = 0; i < AR_MEMBERS_MAX && read_whole(fd, header, AR_HEADER, at); i++) {
 		at += AR_HEADER;
 		if (!parse_size(header + AR_SIZE_AT, &bytes))
@@ -105,7 +108,9 @@ static int seek_member(int fd, const char *name, uint64_t *size, struct error *e
 		}
 		at += bytes + (bytes & 1);
 	}
-	return error_set(err, ERR_INVALID, "it is not a Debian package: it has no %s", name);
+	return error_set(err, ERR_INVALID,
+			 "the file is not a Debian package, because it has no %s: give a .deb file",
+			 name);
 }
 
 static int open_member(struct tar_reading *tar, struct tar_bound *bound, int fd, const char *name,
@@ -186,7 +191,7 @@ static int unpack_file(struct unpacking_deb *u, struct archive_entry *entry, con
 	if (fd < 0 && (errno == EEXIST || errno == ENOTDIR))
 		return error_set(
 			err, ERR_INVALID,
-			"the package has another file in its place, so it is damaged, or is made to attack its reader");
+			"the package has two different files at this path: it is damaged, or is made to attack its reader");
 	if (fd < 0)
 		return error_errno(err, errno, "unpacking");
 	return tar_copy_data(u->tar, fd, size, err);
@@ -301,9 +306,10 @@ static int copy_package(const struct deb *deb, int dir, struct error *err)
 	if (path_clone_data(from, copy, NULL, err) < 0 || digest_fd(copy, found, err) < 0)
 		return -1;
 	if (strcmp(found, deb->sha256) != 0)
-		return error_set(err, ERR_CONFLICT,
-				 "%s: the package has changed: its SHA-256 is %s and was %s",
-				 deb->file, found, deb->sha256);
+		return error_set(
+			err, ERR_CONFLICT,
+			"%s: the package has changed since it was first read: its SHA-256 is %s and was %s; try again",
+			deb->file, found, deb->sha256);
 	return steal_fd(&copy);
 }
 

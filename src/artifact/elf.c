@@ -28,7 +28,7 @@ int elf_require_static(const char *path, enum architecture architecture, struct 
 	    head.e_phnum > MAX_SEGMENTS)
 		return error_set(
 			err, ERR_INVALID,
-			"%s is not a 64-bit ELF program, and a guest runs no other: name one",
+			"%s is not a 64-bit ELF program, and a guest cannot run other programs: name a 64-bit ELF program",
 			path);
 	if (architecture_of_program(&head, sizeof(head)) != architecture)
 		return error_set(err, ERR_INVALID,

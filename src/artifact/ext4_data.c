@@ -26,7 +26,7 @@ int ext4_failed(errcode_t code, const char *about, struct error *err)
 	if (code == EXT2_ET_BLOCK_ALLOC_FAIL || code == EXT2_ET_INODE_ALLOC_FAIL)
 		return error_set(
 			err, ERR_IO,
-			"the file system that is being made is full: a larger disk has room for it");
+			"the file system that is being made is full: make it on a larger disk");
 	/* A code below EXT2_ET_BASE is the errno of a system call. Any other code is libext2fs's
 	 * own, and means an error in the file system that this program writes. */
 	if (code < EXT2_ET_BASE)

@@ -73,7 +73,7 @@ static int take_inode(struct ext4_writer *w, struct rootfs_node *node, struct er
 	if (file->names > NAMES_MAX)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"\"%.300s\" is a file with more than %d names, which is the most that an ext4 file system can have",
+			"\"%.300s\" is a file with more than %d names (hard links), the most that ext4 can store: make the archive with fewer",
 			node->name, NAMES_MAX);
 	/* The search for a free inode begins at the last allocated inode, since all inodes before
 	 * it are in use. */
@@ -268,7 +268,10 @@ int ext4_fill(struct ext4_writer *writer, struct error *err)
 	const struct rootfs_file *lost_found = rootfs_find(writer->rootfs, "/" LOST_FOUND);
 
 	if (lost_found && !S_ISDIR(lost_found->mode))
-		return error_set(err, ERR_UNSUPPORTED, "its /" LOST_FOUND " is not a directory");
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"/" LOST_FOUND
+			" of the image is not a directory, but ext4 needs a directory there: make the image without it");
 	writer->has_lost_found = lost_found != NULL;
 	if (give_up_blocks(writer, EXT2_ROOT_INO, err) < 0 ||
 	    (lost_found && give_up_blocks(writer, LOST_FOUND_INODE, err) < 0))

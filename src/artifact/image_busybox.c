@@ -126,7 +126,7 @@ static char *find_busybox(struct error *err)
 	if (elf_require_static(found, architecture_of_host(), err) < 0) {
 		error_prefix(
 			err,
-			"it cannot run in a guest alone, as it needs libraries: install busybox-static in place of busybox");
+			"this host's busybox cannot run alone in a guest, because it needs libraries: install busybox-static in place of busybox");
 		return NULL;
 	}
 	/* On some systems the name in PATH is a link, but the image needs the regular file. */

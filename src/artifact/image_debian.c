@@ -208,7 +208,7 @@ static int require_debian_tools(struct error *err)
 	/* Files of the image belong to several users. An ordinary user needs subordinate user ids
 	 * to make such files. */
 	if (getpwuid_r(geteuid(), &entry, texts, sizeof(texts), &user) != 0 || !user)
-		return error_set(err, ERR_NOT_FOUND, "user %u has no name in /etc/passwd",
+		return error_set(err, ERR_NOT_FOUND, "user %u has no entry in /etc/passwd: add one",
 				 geteuid());
 	if (subids_own("/etc/subuid") && subids_own("/etc/subgid"))
 		return 0;

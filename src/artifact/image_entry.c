@@ -111,7 +111,7 @@ int artifact_image_build(const struct artifact_options *opts, struct error *err)
 
 	if (!kind)
 		return error_set(err, ERR_INVALID,
-				 "give the one image to build: busybox or debian");
+				 "give exactly one image to build: busybox or debian");
 	if (artifact_architecture(opts, architecture_of_host(), &architecture, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -119,5 +119,6 @@ int artifact_image_build(const struct artifact_options *opts, struct error *err)
 			return kinds[i].build(opts, architecture, err) < 0
 				       ? error_prefix(err, "image %s", kind)
 				       : 0;
-	return error_set(err, ERR_INVALID, "no recipe for an image %s: busybox or debian", kind);
+	return error_set(err, ERR_INVALID,
+			 "there is no recipe for an image %s: choose busybox or debian", kind);
 }

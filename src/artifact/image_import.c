@@ -139,7 +139,7 @@ static int choose_shape(const struct import *import, const struct rootfs *fs, st
 		 journal_for(size) * MIB + size / 256 + 4 * MIB;
 	if (needed > size) {
 		error_set(err, ERR_INVALID,
-			  "it does not fit: it needs a disk of %" PRIu64
+			  "the image does not fit: it needs a disk of %" PRIu64
 			  " MiB, but the disk would have %" PRIu64,
 			  (needed + needed / 16) / MIB + 1, size / MIB);
 		return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
@@ -174,7 +174,7 @@ static int apply_layer(const struct oci_image *image, size_t i, struct rootfs *f
 	if (strcmp(diff_id, layer->diff_id) != 0)
 		return error_set(
 			err, ERR_INVALID,
-			"its contents are not those that the image's configuration names, because their digest is sha256:%s, not sha256:%s: fetch the image again, or ask its maker",
+			"the contents of the layer have the digest sha256:%s, but the image's configuration names sha256:%s: fetch the image again, or ask its maker",
 			diff_id, layer->diff_id);
 	/* Removes the layer's file, unless a later layer needs it. */
 	if (!comes_again(image, i) && unlink(name) < 0)
@@ -228,7 +228,7 @@ static json_t *new_extra(const struct import *import, const struct oci_image *im
 	if (text && strlen(text) > RECORD_BYTES) {
 		error_set(
 			err, ERR_INVALID,
-			"the image's command and environment are longer than %d bytes together, the most that microagent records: use an image with less",
+			"the image's command and environment are longer than %d bytes together, the most that microagent records: use an image whose command and environment are shorter",
 			RECORD_BYTES);
 		return NULL;
 	}

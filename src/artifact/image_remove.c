@@ -40,7 +40,8 @@ static char *find_removable(const char *asked, enum architecture architecture, s
 	if (image.cached)
 		name = strdup(image.name);
 	else if ((dir = cache_subdir(CACHE_IMAGES, err)) != NULL)
-		error_set(err, ERR_NOT_FOUND, "there is no image %s in %s", asked, dir);
+		error_set(err, ERR_NOT_FOUND,
+			  "there is no image %s in %s: name an image that is there", asked, dir);
 	cache_image_free(&image);
 	return name;
 }
@@ -53,7 +54,9 @@ static int remove_image(const char *asked, enum architecture architecture, char 
 	autofree char *name = NULL, *again = NULL;
 
 	if (!path_is_safe_basename(asked))
-		return error_set(err, ERR_INVALID, "\"%.100s\" cannot be an image's name", asked);
+		return error_set(
+			err, ERR_INVALID,
+			"\"%.100s\" cannot be an image's name: give a name without a slash", asked);
 	name = find_removable(asked, architecture, err);
 	if (!name)
 		return -1;
@@ -78,7 +81,7 @@ int artifact_image_remove(const struct artifact_options *opts, struct error *err
 	autofree char *name = NULL;
 
 	if (opts->word_count != 1)
-		return error_set(err, ERR_INVALID, "give the name of the one image to remove");
+		return error_set(err, ERR_INVALID, "give the name of exactly one image to remove");
 	if (artifact_architecture(opts, ARCHITECTURE_COUNT, &architecture, err) < 0 ||
 	    remove_image(opts->words[0], architecture, &name, err) < 0 ||
 	    json_put_string(answer, "removed", name, err) < 0)

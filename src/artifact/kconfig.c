@@ -127,7 +127,8 @@ int kconfig_verify(const char *fragment, const char *config, struct error *err)
 	}
 	if (count == 0)
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "this kernel source does not know %zu of microagent's settings: %s%s",
-			 count, buf_string(&lost), count > NAMED ? ", ..." : "");
+	return error_set(
+		err, ERR_INVALID,
+		"this kernel source lacks %zu of the settings that microagent needs, so build from another version of it: %s%s",
+		count, buf_string(&lost), count > NAMED ? ", ..." : "");
 }

@@ -145,7 +145,7 @@ static int unpack_tree(const struct build *b, int root, const char *path, struct
 	    !S_ISDIR(st.st_mode))
 		return error_set(
 			err, ERR_INVALID,
-			"the archive of the kernel's sources, %s, has no directory %s: it is another archive, or is damaged",
+			"the archive of the kernel's sources, %s, has no directory %s, so it is damaged or another archive: fetch it again",
 			b->source->file, b->source->package);
 	return path_replace_file_at(b->own, STAMP, "", 0, 0644, PATH_NO_SYNC, err);
 }
@@ -398,8 +398,11 @@ static int find_source(const struct artifact_options *opts, struct deb *source, 
 	if (deb_open(opts->from, source, err) < 0)
 		return -1;
 	if (strncmp(source->package, SOURCE_PREFIX, strlen(SOURCE_PREFIX)) != 0)
-		return error_set(err, ERR_INVALID, "%s is not a package " SOURCE_PREFIX "*",
-				 opts->from);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not a package of a kernel's sources: give a package " SOURCE_PREFIX
+			"*",
+			opts->from);
 	return 0;
 }
 

@@ -174,7 +174,7 @@ int kernel_publish(const struct place *place, const struct kernel_entry *entry, 
 	if (entry->for_pvm && entry->architecture != ARCHITECTURE_AMD64)
 		return error_set(
 			err, ERR_INVALID,
-			"it is for %s, but a paravirtual KVM (--for-pvm) runs only kernels for amd64",
+			"the kernel is for %s, but a paravirtual KVM (--for-pvm) runs only kernels for amd64: give such a kernel",
 			architecture_name(entry->architecture));
 	if (initrd_make(place, init, entry->architecture, entry->modules ? modules : NULL, err) < 0)
 		return -1;
@@ -352,8 +352,10 @@ static int answer_refreshed(const struct artifact_options *opts, struct refreshe
 	if (done->why.code != ERR_NONE) {
 		error_copy(err, &done->why);
 		return done->left.len
-			       ? error_prefix(err, "%zu initrd%s rewritten, but not that of %s",
-					      done->count, s, buf_string(&done->left))
+			       ? error_prefix(
+					 err,
+					 "%zu initrd%s rewritten, but the initrd of %s was not",
+					 done->count, s, buf_string(&done->left))
 			       : -1;
 	}
 	if (json_put(answer, "refreshed", json_integer((json_int_t)done->count), err) < 0)

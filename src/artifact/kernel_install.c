@@ -52,8 +52,10 @@ static int check_kernel(int fd, const char *path, enum architecture architecture
 	if (own == ARCHITECTURE_COUNT)
 		own = architecture_of_host();
 	if (architecture != ARCHITECTURE_COUNT && own != architecture)
-		return error_set(err, ERR_UNSUPPORTED, "%s: it is a kernel for %s, not for %s",
-				 path, architecture_name(own), architecture_name(architecture));
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"%s is a kernel for %s, not for %s: give another kernel, or another architecture",
+			path, architecture_name(own), architecture_name(architecture));
 	*out = own;
 	return 0;
 }
@@ -73,8 +75,10 @@ static char *unpacked_release(int root, struct error *err)
 		if (strncmp(entry->d_name, "vmlinuz-", 8) != 0 || !entry->d_name[8])
 			continue;
 		if (!deb_is_plain_name(entry->d_name + 8)) {
-			error_set(err, ERR_INVALID, "\"boot/%s\" does not name a release",
-				  entry->d_name);
+			error_set(
+				err, ERR_INVALID,
+				"the package's kernel boot/%s does not end with a plain release, as boot/vmlinuz-6.1.0-1-amd64 does: give another package",
+				entry->d_name);
 			return NULL;
 		}
 		char *release = strdup(entry->d_name + 8);

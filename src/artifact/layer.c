@@ -44,8 +44,9 @@ static int take_entry_data(const struct taking *t, struct archive_entry *entry,
 	autoclose int fd = -1;
 
 	if (size < 0)
-		return error_set(err, ERR_INVALID,
-				 "the archive has a file of a negative size: it is damaged");
+		return error_set(
+			err, ERR_INVALID,
+			"the archive is damaged, because it has a file of a negative size: fetch or make it again");
 	fd = rootfs_open_data(t->fs, file, (uint64_t)size, err);
 	return fd < 0 ? -1 : tar_copy_data(t->from, fd, size, err);
 }
@@ -76,13 +77,14 @@ static int take_xattrs(struct archive_entry *entry, struct rootfs_file *file, st
 		if (strlen(name) > XATTR_NAME_BYTES)
 			return error_set(
 				err, ERR_INVALID,
-				"the archive has a file with an extended attribute whose name is longer than %d bytes",
+				"the archive has a file with an extended attribute whose name is longer than %d bytes: make the archive without it",
 				XATTR_NAME_BYTES);
 		all += strlen(name) + len;
 		if (all > XATTR_BYTES)
-			return error_set(err, ERR_INVALID,
-					 "its extended attributes have more than %d bytes",
-					 XATTR_BYTES);
+			return error_set(
+				err, ERR_INVALID,
+				"the archive has a file whose extended attributes have more than %d bytes together: make the archive with fewer",
+				XATTR_BYTES);
 		struct rootfs_xattr *more =
 			reallocarray(file->xattrs, file->xattr_count + 1, sizeof(*file->xattrs));
 		if (!more)
@@ -112,7 +114,7 @@ static int describe_entry(const struct taking *t, struct archive_entry *entry,
 	if (uid < 0 || uid >= UINT32_MAX || gid < 0 || gid >= UINT32_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			"the archive has a file whose owner is not a valid user or group: it is damaged");
+			"the archive is damaged, because the owner of a file in it is not a valid user or group: fetch or make it again");
 	file->uid = (uid_t)uid;
 	file->gid = (gid_t)gid;
 	file->time = clamp(archive_entry_mtime(entry), TIME_MAX);
@@ -121,7 +123,7 @@ static int describe_entry(const struct taking *t, struct archive_entry *entry,
 		if (!target || !*target || strlen(target) > ROOTFS_PATH_MAX)
 			return error_set(
 				err, ERR_INVALID,
-				"the archive has a link whose target is empty or too long: it is damaged");
+				"the archive is damaged, because it has a link whose target is empty or too long: fetch or make it again");
 		file->mode = S_IFLNK | 0777; /* a kernel gives this mode to every link */
 		file->text = strdup(target);
 		if (!file->text)
@@ -159,7 +161,7 @@ static int hide(struct rootfs *fs, const char *name, const char *base, struct er
 	if (!*hidden || strcmp(hidden, ".") == 0 || strcmp(hidden, "..") == 0)
 		return error_set(
 			err, ERR_INVALID,
-			"the layer is malformed, because its entry \"%.300s\" marks a deleted file, but names none",
+			"the layer is malformed, because its entry \"%.300s\" marks a deleted file, but names none: fetch or make the image again",
 			name);
 	if (asprintf(&path, "%.*s%s", (int)(base - name), name, hidden) < 0) {
 		path = NULL;
@@ -184,7 +186,7 @@ static int take_of_layer(const struct taking *t, struct archive_entry *entry, co
 		if (archive_entry_size(entry) > 0)
 			return error_set(
 				err, ERR_INVALID,
-				"the layer is malformed, because its entry \"%.300s\" marks a deleted file, but has contents",
+				"the layer is malformed, because its entry \"%.300s\" marks a deleted file, but has contents: fetch or make the image again",
 				name);
 		return hide(t->fs, name, slash, err);
 	}
@@ -227,8 +229,9 @@ static int take_all(const struct taking *t, struct error *err)
 			return -1;
 		progress_count((size_t)(t->done + tar_bytes_read(t->from)), (size_t)t->total);
 		if (!name || !*name)
-			return error_set(err, ERR_INVALID,
-					 "the archive has an entry without a name: it is damaged");
+			return error_set(
+				err, ERR_INVALID,
+				"the archive is damaged, because it has an entry without a name: fetch or make it again");
 		if ((t->alone ? take_alone(t, entry, name, err)
 			      : take_of_layer(t, entry, name, err)) < 0)
 			return -1;
@@ -258,7 +261,8 @@ static int take_archive(const struct taking *t, struct error *err)
 
 	uselocale(before);
 	if (result == 0 && t->alone && archive_format(t->from->archive) == ARCHIVE_FORMAT_EMPTY)
-		return error_set(err, ERR_INVALID, "the archive is an empty file");
+		return error_set(err, ERR_INVALID,
+				 "the archive is an empty file: fetch or make it again");
 	return result == 0 && t->alone ? tar_require_archive(t->from, err) : result;
 }
 

@@ -74,12 +74,14 @@ static int parse(const struct artifact_command *command, int argc, char **argv,
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (is_given(&rows[i], opts) && !takes(command, rows[i].name))
-			return error_set(err, ERR_INVALID, "the command %s takes no option --%s",
+			return error_set(err, ERR_INVALID,
+					 "the command %s takes no option --%s: leave it out",
 					 command->name, rows[i].name);
 	opts->words = argv + 1;
 	if (!*command->args && opts->word_count > 0)
-		return error_set(err, ERR_INVALID, "the command %s takes no word \"%s\"",
-				 command->name, opts->words[0]);
+		return error_set(err, ERR_INVALID,
+				 "the command %s takes no word \"%s\": leave it out", command->name,
+				 opts->words[0]);
 	return 0;
 }
 

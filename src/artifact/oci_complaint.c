@@ -108,16 +108,17 @@ static bool complain_of_choice(const struct oci_source *source, struct error *er
 	const char *more = l.tags > LISTED_MAX ? " and more" : "";
 
 	if (wrong && *l.asked)
-		error_set(err, ERR_NOT_FOUND, "%s has no image \"%s\" in it; it has %s%s",
+		error_set(err, ERR_NOT_FOUND, "%s has no image \"%s\" in it: name one of %s%s",
 			  source->path, l.asked, buf_string(&l.text), more);
 	else if (wrong && l.tags > 0)
 		error_set(err, ERR_INVALID,
 			  "%s has %zu images in it: name one, as %s:%s; they are %s%s",
 			  source->path, l.images, source->path, l.first, buf_string(&l.text), more);
 	else if (wrong)
-		error_set(err, ERR_INVALID,
-			  "%s has %zu images in it, but none has a tag, so none can be chosen",
-			  source->path, l.images);
+		error_set(
+			err, ERR_INVALID,
+			"%s has %zu images in it, but none has a tag, so none can be named: give each of them a tag",
+			source->path, l.images);
 	buf_free(&l.text);
 	return wrong;
 }
@@ -180,8 +181,9 @@ bool oci_complain_of_platform(const struct oci_source *source, const struct buf 
 			return false;
 	if (has.count == 0)
 		return false;
-	error_set(err, ERR_UNSUPPORTED, "%s has no image for linux/%s: it has %s%s", source->ref,
-		  architecture_name(source->architecture), buf_string(&list),
+	error_set(err, ERR_UNSUPPORTED,
+		  "%s has no image for linux/%s, only for %s%s: name another image or architecture",
+		  source->ref, architecture_name(source->architecture), buf_string(&list),
 		  has.more ? " and more" : "");
 	return true;
 }

@@ -34,8 +34,10 @@ static int parse_digest(const char *text, const char *what, char out[DIGEST_TEXT
 {
 	if (strncmp(text, "sha256:", 7) != 0 || strlen(text + 7) != DIGEST_TEXT - 1 ||
 	    strspn(text + 7, "0123456789abcdef") != DIGEST_TEXT - 1)
-		return error_set(err, ERR_UNSUPPORTED, "%s is not a SHA-256 digest: \"%.100s\"",
-				 what, text);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"%s must be a SHA-256 digest, \"sha256:\" and 64 digits of 0-9 and a-f, and is \"%.100s\"",
+			what, text);
 	memcpy(out, text + 7, DIGEST_TEXT);
 	return 0;
 }
@@ -84,9 +86,10 @@ static int check_media_type(const json_t *object, const char *what, const char *
 			return 0;
 	if (!type)
 		return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "%s%smediaType is \"%.100s\", which is not a type of an image", what,
-			 *what ? "." : "", type);
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"%s%smediaType is \"%.100s\", which is not the type of an image: name another image",
+		what, *what ? "." : "", type);
 }
 
 static int take_descriptor(const json_t *object, const char *what, const char *const *types,
@@ -303,12 +306,13 @@ static int take_diff_ids(const json_t *config, struct oci_image *image, struct e
 	if (list && !json_is_array(list))
 		return error_set(err, ERR_INVALID, "rootfs.diff_ids must be an array");
 	if (strcmp(type, "layers") != 0)
-		return error_set(err, ERR_UNSUPPORTED, "rootfs.type is \"%.32s\", not \"layers\"",
-				 type);
+		return error_set(err, ERR_UNSUPPORTED,
+				 "rootfs.type must be \"layers\", and is \"%.32s\"", type);
 	if (json_array_size(list) != image->layer_count)
-		return error_set(err, ERR_INVALID,
-				 "rootfs.diff_ids names %zu layers, but the manifest has %zu",
-				 json_array_size(list), image->layer_count);
+		return error_set(
+			err, ERR_INVALID,
+			"rootfs.diff_ids names %zu layers, but the manifest has %zu: the image is damaged; fetch or make it again",
+			json_array_size(list), image->layer_count);
 	for (size_t i = 0; i < image->layer_count; i++) {
 		const char *text = json_string_value(json_array_get(list, i));
 		char what[48];

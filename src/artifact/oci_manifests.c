@@ -25,8 +25,10 @@ static int add_manifest(struct oci_manifests *list, const char *digest, struct e
 	    strlen(digest) != strlen(PREFIX) + DIGEST_TEXT - 1)
 		return 0;
 	if (list->count == OCI_MANIFESTS_MAX)
-		return error_set(err, ERR_INVALID, "its index has more than %d images for linux",
-				 OCI_MANIFESTS_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"the image's index has more than %d images for linux, the most that microagent reads: name another image",
+			OCI_MANIFESTS_MAX);
 	memcpy(list->sha256[list->count++], digest + strlen(PREFIX), DIGEST_TEXT);
 	return 0;
 }
@@ -77,6 +79,9 @@ int oci_manifests_check_name(const char *name, const struct buf *text, struct er
 		return -1;
 	return strcmp(named + strlen(mark), actual) == 0
 		       ? 0
-		       : error_set(err, ERR_INVALID,
-				   "the image with this name has the digest " PREFIX "%s", actual);
+		       : error_set(
+				 err, ERR_INVALID,
+				 "the image has another digest than its name says: fetch it again, or correct the name; its digest is " PREFIX
+				 "%s",
+				 actual);
 }

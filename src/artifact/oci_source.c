@@ -69,7 +69,10 @@ static int is_directory(const char *path, struct error *err)
 	if (stat(path, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is neither a file nor a directory", path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is neither a file nor a directory: give the archive or the directory of an image",
+			path);
 	return S_ISDIR(st.st_mode);
 }
 
@@ -85,9 +88,10 @@ static int look_in_path(const char *path, uint64_t room, enum oci_transport *out
 	if (is_directory(path, err) > 0)
 		return access(layout, F_OK) == 0
 			       ? 0
-			       : error_set(err, ERR_INVALID,
-					   "%s has no file oci-layout: it is not an OCI layout",
-					   path);
+			       : error_set(
+					 err, ERR_INVALID,
+					 "%s has no file oci-layout, so it is not an OCI layout: give the directory of an image",
+					 path);
 	*out = OCI_ARCHIVE;
 	got = reader_has(path, room, "oci-layout", err);
 	if (got == 0) {
@@ -99,7 +103,7 @@ static int look_in_path(const char *path, uint64_t room, enum oci_transport *out
 	return got ? 0
 		   : error_set(
 			     err, ERR_INVALID,
-			     "%s has neither oci-layout nor manifest.json in it: it is not an archive of an image",
+			     "%s has neither oci-layout nor manifest.json in it, so it is not an archive of an image: give one",
 			     path);
 }
 
@@ -176,7 +180,8 @@ static int find_oci_source(const char *text, struct oci_source *source, struct e
 		return in_registry(source, rest, err);
 	len = path_length(rest);
 	if (len == 0 && (named < ARRAY_SIZE(transports) || is_called_archive(rest)))
-		return error_set(err, ERR_NOT_FOUND, "%s does not exist", rest);
+		return error_set(err, ERR_NOT_FOUND,
+				 "%s does not exist: give the file or directory of an image", rest);
 	if (len == 0 && is_of_other_transport(rest))
 		return error_set(
 			err, ERR_INVALID,
@@ -424,7 +429,8 @@ int oci_source_check_manifest(const struct oci_source *source, const char *sha25
 	if (there < 0)
 		return error_prefix(err, "%s", source->ref);
 	return there ? 0
-		     : error_set(err, ERR_INVALID,
-				 "%s: its manifest is damaged: there is no blob with its digest %s",
-				 source->ref, sha256);
+		     : error_set(
+			       err, ERR_INVALID,
+			       "%s is damaged, because it has no blob with the digest %s of its manifest: fetch or make the image again",
+			       source->ref, sha256);
 }

@@ -164,11 +164,15 @@ static struct rootfs_node *rootfs_add_node(struct rootfs *fs, struct rootfs_node
 	size_t path_len = dir->path_len + 1 + strlen(name);
 
 	if (path_len > ROOTFS_PATH_MAX) {
-		error_set(err, ERR_INVALID, "the path is longer than %d bytes", ROOTFS_PATH_MAX);
+		error_set(err, ERR_INVALID,
+			  "the path is longer than %d bytes: make the archive with a shorter path",
+			  ROOTFS_PATH_MAX);
 		return NULL;
 	}
 	if (fs->count >= fs->bounds.count) {
-		error_set(err, ERR_INVALID, "it has more than %" PRIu64 " files", fs->bounds.count);
+		error_set(err, ERR_INVALID,
+			  "the archive has more than %" PRIu64 " files: make it with fewer",
+			  fs->bounds.count);
 		return NULL;
 	}
 	if (rootfs_count_file(fs, file, err) < 0 || rootfs_take_text(fs, path_len, err) < 0)
@@ -233,12 +237,12 @@ static int follow_link(struct rootfs *fs, const char *target, struct walk *how, 
 	if (++how->links > LINKS_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			"the path leads through too many links to directories, perhaps in a circle");
+			"the path leads through too many links to directories, perhaps in a circle: make the archive without them");
 	fs->followed += strlen(target);
 	return fs->followed > FOLLOWED_MAX
 		       ? error_set(
 				 err, ERR_INVALID,
-				 "the targets of the links to directories in the paths of its files have more than %" PRIu64
+				 "the archive's paths lead through too many links to directories: the targets of these links have more than %" PRIu64
 				 " bytes in all",
 				 FOLLOWED_MAX)
 		       : 0;
@@ -259,14 +263,15 @@ static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *pa
 			if (!in_link)
 				return error_set(
 					err, ERR_INVALID,
-					"the path has \"..\" in it, and could lead out of the archive");
+					"the path has \"..\" in it, and could lead out of the archive: make the archive without it");
 			at = at->parent ? at->parent : at;
 			continue;
 		}
 		if (strlen(name) > ROOTFS_NAME_MAX)
-			return error_set(err, ERR_INVALID,
-					 "a name in the path is longer than %d bytes",
-					 ROOTFS_NAME_MAX);
+			return error_set(
+				err, ERR_INVALID,
+				"a name in the path is longer than %d bytes: make the archive with shorter names",
+				ROOTFS_NAME_MAX);
 		next = child(at, name);
 		if (!next && !how->create)
 			return 0;
@@ -276,7 +281,7 @@ static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *pa
 			if (fs->bounds.straight)
 				return error_set(
 					err, ERR_INVALID,
-					"\"%s\" in its path is a symbolic link, and the archive may write nothing through links",
+					"\"%s\" in the path is a symbolic link, and nothing is unpacked through links: make the archive again",
 					name);
 			const char *target = next->file->text;
 
@@ -288,8 +293,10 @@ static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *pa
 				return 0;
 		} else if (!S_ISDIR(next->file->mode)) {
 			return how->create
-				       ? error_set(err, ERR_INVALID,
-						   "\"%s\" in its path is not a directory", name)
+				       ? error_set(
+						 err, ERR_INVALID,
+						 "\"%s\" in the path is not a directory: make the archive again",
+						 name)
 				       : 0;
 		}
 		at = next;
@@ -315,14 +322,17 @@ static char *split_path(const char *path, char name[ROOTFS_NAME_MAX + 1], struct
 		end = start;
 	}
 	if (end - start > ROOTFS_NAME_MAX) {
-		error_set(err, ERR_INVALID, "a name in the path is longer than %d bytes",
-			  ROOTFS_NAME_MAX);
+		error_set(
+			err, ERR_INVALID,
+			"a name in the path is longer than %d bytes: make the archive with shorter names",
+			ROOTFS_NAME_MAX);
 		return NULL;
 	}
 	snprintf(name, ROOTFS_NAME_MAX + 1, "%.*s", (int)(end - start), path + start);
 	if (strcmp(name, "..") == 0) {
-		error_set(err, ERR_INVALID,
-			  "the path has \"..\" in it, and could lead out of the archive");
+		error_set(
+			err, ERR_INVALID,
+			"the path has \"..\" in it, and could lead out of the archive: make the archive without it");
 		return NULL;
 	}
 	char *dir = strndup(path, start);
@@ -355,7 +365,7 @@ static int put_node(struct rootfs *fs, const char *path, struct rootfs_file *fil
 	if (!*name && !S_ISDIR(file->mode))
 		return error_set(
 			err, ERR_INVALID,
-			"the archive has something else than a directory in the place of the root: it is damaged");
+			"the archive is damaged, because its root is not a directory: fetch or make it again");
 	if (there && S_ISDIR(there->file->mode) && S_ISDIR(file->mode)) {
 		if (rootfs_count_file(fs, file, err) < 0)
 			return -1;
@@ -442,8 +452,10 @@ int rootfs_link(struct rootfs *fs, const char *path, const char *target, struct 
 		return error_prefix(err, "\"%.300s\"", target);
 	there = dir && *name ? child(dir, name) : NULL;
 	if (!there || S_ISDIR(there->file->mode))
-		return error_set(err, ERR_INVALID, "\"%.300s\" is a hard link to \"%.300s\", %s",
-				 path, target, there ? "a directory" : "which does not exist");
+		return error_set(
+			err, ERR_INVALID,
+			"\"%.300s\" is a hard link to \"%.300s\", %s: make the archive again", path,
+			target, there ? "which is a directory" : "which does not exist");
 	there->file->names++;
 	return rootfs_put(fs, path, there->file, err);
 }

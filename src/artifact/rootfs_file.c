@@ -27,10 +27,11 @@ static uint64_t blocks_of(const struct rootfs_file *file)
 int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err)
 {
 	if (bytes > fs->bounds.text - fs->text)
-		return error_set(err, ERR_INVALID,
-				 "its names, links and attributes have more than %" PRIu64
-				 " bytes together",
-				 fs->bounds.text);
+		return error_set(
+			err, ERR_INVALID,
+			"the names, links and attributes of the archive's files have more than %" PRIu64
+			" bytes together",
+			fs->bounds.text);
 	fs->text += bytes;
 	return 0;
 }
@@ -115,7 +116,7 @@ int rootfs_open_data(struct rootfs *fs, struct rootfs_file *file, uint64_t bytes
 	int fd;
 
 	if (bytes > fs->bounds.bytes || fs->bytes + bytes > fs->bounds.bytes) {
-		error_set(err, ERR_INVALID, "it unpacks to more than %" PRIu64 " MiB",
+		error_set(err, ERR_INVALID, "the archive unpacks to more than %" PRIu64 " MiB",
 			  fs->bounds.bytes >> 20);
 		return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 	}

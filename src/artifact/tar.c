@@ -31,8 +31,10 @@ void tar_close(struct tar_reading *tar)
 
 int tar_out_of_memory(struct error *err)
 {
-	return error_set(err, ERR_INVALID, "more than %llu MiB of memory are needed to read it",
-			 (unsigned long long)limit_get(LIMIT_ARCHIVE_MEMORY_MIB));
+	return error_set(
+		err, ERR_INVALID,
+		"more than %llu MiB of memory are needed to read the archive: make it again with less compression",
+		(unsigned long long)limit_get(LIMIT_ARCHIVE_MEMORY_MIB));
 }
 
 static bool lacks_memory(struct archive *archive)
@@ -57,10 +59,12 @@ int tar_failed(const struct tar_reading *tar, struct error *err)
 		return tar_out_of_memory(err);
 	if (entry == 0)
 		return error_set(err, ERR_INVALID, NO_ARCHIVE);
-	return error_set(err, ERR_INVALID,
-			 tar->from.ended ? "it ends too early, in or after its entry %d"
-					 : "it is damaged in or after its entry %d",
-			 entry);
+	return error_set(
+		err, ERR_INVALID,
+		tar->from.ended
+			? "the archive ends too early, in or after its entry %d: fetch or make it again"
+			: "the archive is damaged in or after its entry %d: fetch or make it again",
+		entry);
 }
 
 static struct archive *new_tar(struct error *err)
@@ -91,7 +95,7 @@ int tar_count(struct tar_bound *bound, uint64_t bytes, struct error *err)
 	if (bytes > bound->most - bound->unpacked)
 		return error_set(
 			err, ERR_INVALID,
-			"what it unpacks to, with headers and replaced files, is more than %" PRIu64
+			"the archive unpacks, with its headers and the files that it replaces, to more than %" PRIu64
 			" MiB",
 			bound->most >> 20);
 	bound->unpacked += bytes;
@@ -215,8 +219,9 @@ int tar_digest(struct tar_reading *tar, uint64_t *behind, char out[DIGEST_TEXT],
 int tar_admit(struct tar_files *files, int64_t size, struct error *err)
 {
 	if (size < 0)
-		return error_set(err, ERR_INVALID,
-				 "the archive has a file of a negative size: it is damaged");
+		return error_set(
+			err, ERR_INVALID,
+			"the archive is damaged, because it has a file of a negative size: fetch or make it again");
 	if ((uint64_t)size > files->most_bytes || files->bytes + (uint64_t)size > files->most_bytes)
 		return error_set(
 			err, ERR_INVALID,
@@ -247,7 +252,7 @@ int tar_copy_data(const struct tar_reading *tar, int fd, int64_t size, struct er
 		if (at < 0 || at > size || (la_int64_t)len > size - at)
 			return error_set(
 				err, ERR_INVALID,
-				"the archive has a file with more data than its size says: it is damaged");
+				"the archive is damaged, because it has a file with more data than its size says: fetch or make it again");
 		if (artifact_check_signal(err) < 0 || packed_put(fd, block, len, at, err) < 0)
 			return -1;
 		progress_draw();
@@ -292,8 +297,10 @@ int tar_check_files(struct tar_reading *tar, struct error *err)
 		if (artifact_check_signal(err) < 0)
 			return -1;
 		if (kind != S_IFREG && kind != S_IFDIR && !archive_entry_hardlink(entry))
-			return error_set(err, ERR_INVALID, "%.300s is not a regular file",
-					 there ? there : "an entry");
+			return error_set(
+				err, ERR_INVALID,
+				"the archive's entry %.300s is neither a regular file nor a directory: make the archive without it",
+				there ? there : "an entry");
 		/* Other programs, such as skopeo, would read these contents as the next entry. So
 		 * that entry would be unchecked. */
 		if (archive_entry_hardlink(entry) && archive_entry_size(entry) > 0)
@@ -314,10 +321,8 @@ int tar_take(struct tar_reading *tar, const char *name, struct buf *out, struct 
 	int got;
 
 	if (there == 0)
-		return error_set(
-			err, ERR_NOT_FOUND,
-			"the archive has no file %s: it is another archive than is needed here",
-			name);
+		return error_set(err, ERR_NOT_FOUND,
+				 "the archive has no file %s: give the archive that has it", name);
 	if (there < 0)
 		return -1;
 	while ((got = archive_read_data_block(tar->archive, &block, &len, &at)) == ARCHIVE_OK)

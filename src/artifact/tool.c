@@ -162,12 +162,17 @@ static int count_entry(int dir, const char *name, unsigned level, struct use *us
 	stored = (uint64_t)st.st_blocks * 512;
 	use->bytes += (uint64_t)st.st_size > stored ? (uint64_t)st.st_size : stored;
 	if (++use->files > ROOM_FILES)
-		return error_set(err, ERR_INVALID, "it unpacks to more than %d files", ROOM_FILES);
+		return error_set(
+			err, ERR_INVALID,
+			"the image or package unpacks to more than %d files, the most that microagent takes: name a smaller one",
+			ROOM_FILES);
 	if (!S_ISDIR(st.st_mode))
 		return 0;
 	if (level == ROOM_LEVELS)
-		return error_set(err, ERR_INVALID,
-				 "it unpacks to directories more than %d levels deep", ROOM_LEVELS);
+		return error_set(
+			err, ERR_INVALID,
+			"the image or package unpacks to directories more than %d levels deep, the most that microagent takes: name another one",
+			ROOM_LEVELS);
 	autoclose int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (below >= 0)
 		return count_use(below, level + 1, use, err);
@@ -207,7 +212,7 @@ static int check_disk(int dir, struct error *err)
 		       ? 0
 		       : error_set(
 				 err, ERR_IO,
-				 "this host's disk is full, not counting a rest that microagent leaves free: make room; the rest is %" PRIu64
+				 "this host's disk is full: make room on it, because microagent always leaves free %" PRIu64
 				 " MiB",
 				 spare >> 20);
 }
@@ -226,7 +231,8 @@ static int check_room(const struct tool_room *room, struct error *err)
 int tool_room_exceeded(uint64_t bytes, struct error *err)
 {
 	error_set(err, ERR_INVALID,
-		  "it takes more than %" PRIu64 " MiB of disk to fetch and unpack it", bytes >> 20);
+		  "fetching and unpacking the image takes more than %" PRIu64 " MiB of disk",
+		  bytes >> 20);
 	return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 }
 

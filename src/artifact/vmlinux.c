@@ -91,11 +91,11 @@ static int write_kernel(struct archive *archive, int out, struct error *err)
 		if (total == 0 && (len < SELFMAG || memcmp(block, ELFMAG, SELFMAG) != 0))
 			return error_set(
 				err, ERR_UNSUPPORTED,
-				"the kernel in the bzImage is not an ELF file: the bzImage is damaged");
+				"the kernel in the bzImage is not an ELF file: the bzImage is damaged, so fetch or build it again");
 		if ((int64_t)len > KERNEL_MAX - total)
 			return error_set(
 				err, ERR_INVALID,
-				"the kernel in the bzImage is too long: the bzImage is damaged");
+				"the kernel in the bzImage is too long: the bzImage is damaged, so fetch or build it again");
 		if (artifact_check_signal(err) < 0 || packed_put(out, block, len, total, err) < 0)
 			return -1;
 		total += (int64_t)len;
@@ -103,8 +103,9 @@ static int write_kernel(struct archive *archive, int out, struct error *err)
 	if (got != ARCHIVE_EOF)
 		return tell_packing(archive, err);
 	return total ? 0
-		     : error_set(err, ERR_INVALID,
-				 "the bzImage has no kernel in it: it is damaged");
+		     : error_set(
+			       err, ERR_INVALID,
+			       "the bzImage has no kernel in it: it is damaged, so fetch or build it again");
 }
 
 /* --- by a reader ----------------------------------------------------------------------------- */
@@ -129,7 +130,7 @@ static int unpack_kernel_file(void *data, struct buf *out, struct error *err)
 		return error_errno(err, errno, "%s", u->name);
 	if (find_payload(u->kernel, &payload) < 0)
 		return error_set(err, ERR_INVALID,
-				 "it is not a bzImage, the packed kernel of a PC: give one");
+				 "the file is not a bzImage, the packed kernel of a PC: give one");
 	if (lseek(u->kernel, payload.at, SEEK_SET) < 0)
 		return error_errno(err, errno, "read");
 	if (packed_begin(&packed, u->kernel, payload.size, err) == 0) {

@@ -67,5 +67,5 @@ def test_a_package_that_no_archive_has_is_told(host, cache):
     for words, package, hint in ((("kernel", "install"), "linux-image-cloud-arm64", TAKES_A_FILE), (("image", "build", "busybox"), "busybox-static", None)):
         answer = host.json(*words, "--arch", "arm64", check=1, env=env)
         assert (answer["errorCode"], answer["errorReason"], answer["errorSubject"]) == ("not-found", "no-package", package)
-        assert answer["error"].endswith(f"the archives that apt is configured to use have no package {package} for arm64")
+        assert answer["error"].endswith(f"the archives in apt's sources have no package {package} for arm64: add an archive that has it")
         assert answer.get("hint") == hint

@@ -209,9 +209,9 @@ def test_archives_that_are_none_or_too_much(host):
     refused(data, "more than 5 files", "invalid", env={"MICROAGENT_TEST_LIMIT_BUNDLE_FILES": "5"})
     few = {"MICROAGENT_TEST_LIMIT_ARCHIVE_MEMORY_MIB": "32"}
     for greedy in (many_holes(1_000_000), with_dictionary(data, 30)):  # of 128 MiB
-        refused(greedy, "more than 32 MiB of memory are needed to read it", "invalid", env=few)
-    refused(with_dictionary(data, 40), "more than 1024 MiB of memory are needed to read it", "invalid")  # of 4 GiB
-    refused(data[:3000], "it ends too early, in or after its entry 1", "invalid")
+        refused(greedy, "more than 32 MiB of memory are needed to read the archive", "invalid", env=few)
+    refused(with_dictionary(data, 40), "more than 1024 MiB of memory are needed to read the archive", "invalid")  # of 4 GiB
+    refused(data[:3000], "the archive ends too early, in or after its entry 1: fetch or make it again", "invalid")
     for path, text in (("/nonexistent.tar", "No such file"), (str(host.base), "not a regular file")):
         config = small_config(host, bundles=[{"name": "b", "path": path, "mountpoint": "/b"}])
         for command in ("check", "prepare", "run"):

@@ -111,8 +111,8 @@ def test_a_link_in_the_place_of_the_kernel(host, cache):
 
 @pytest.mark.parametrize("entries,said", [
     ([file("./lib/modules/../../../outside", b"x")], '"./lib/modules/../../../outside": the path leads out of the package, or is too long: the package is damaged, or is made to attack its reader'),
-    ([boot(), file(f"usr/boot/vmlinuz-{RELEASE}", b"x")], f'"usr/boot/vmlinuz-{RELEASE}": the package has another file in its place, so it is damaged, or is made to attack its reader'),
-    ([boot(), file(f"boot/vmlinuz-{RELEASE}/below", b"x")], f'"boot/vmlinuz-{RELEASE}/below": the package has another file in its place, so it is damaged, or is made to attack its reader'),
+    ([boot(), file(f"usr/boot/vmlinuz-{RELEASE}", b"x")], f'"usr/boot/vmlinuz-{RELEASE}": the package has two different files at this path: it is damaged, or is made to attack its reader'),
+    ([boot(), file(f"boot/vmlinuz-{RELEASE}/below", b"x")], f'"boot/vmlinuz-{RELEASE}/below": the package has two different files at this path: it is damaged, or is made to attack its reader'),
 ])
 def test_names_that_lead_elsewhere(host, cache, entries, said):
     path = deb(host.base / "k.deb", *entries)
@@ -123,7 +123,7 @@ def test_names_that_lead_elsewhere(host, cache, entries, said):
 def test_a_release_is_a_plain_name(host, cache, release):
     """The name is a word of depmod's, a directory, and a line that people read."""
     path = deb(host.base / "k.deb", file(f"boot/vmlinuz-{release}", hostile_debs.kernel()))
-    refused(host, cache, path, of_package(f'"boot/vmlinuz-{release}" does not name a release'))
+    refused(host, cache, path, of_package(f"the package's kernel boot/vmlinuz-{release} does not end with a plain release, as boot/vmlinuz-6.1.0-1-amd64 does: give another package"))
     assert "\033" not in host("kernel", "install", "--from", path, check=1).stderr
 
 
@@ -144,16 +144,16 @@ def test_what_it_unpacks_to_is_bounded(host, cache):
 def test_what_is_no_package(host, cache):
     whole = deb(host.base / "k.deb", boot(), builtin()).read_bytes()
     path = host.base / "wrong.deb"
-    for data, said in ((b"", "it is not a Debian package"), (whole[:8], "it is not a Debian package: it has no control.tar"),
+    for data, said in ((b"", "the file is not a Debian package: give a .deb file"), (whole[:8], "the file is not a Debian package, because it has no control.tar: give a .deb file"),
                        (b"!<arch>\n" + hostile_debs.member("control.tar", b"no archive"), "control.tar: it is not a tar archive, neither plain nor "
-                        "compressed by gzip, bzip2, xz or zstd"), (whole.replace(b"Package: ", b"Packets: "), "it has no line Package: ")):
+                        "compressed by gzip, bzip2, xz or zstd"), (whole.replace(b"Package: ", b"Packets: "), "fetch the package again, because its description is damaged: it has no line Package: ")):
         path.write_bytes(data)
         for command in ("install", "build"):
             answer = host.json("kernel", command, "--from", path, check=1)
             assert answer["error"].endswith(f"{path}: {said}"), answer
             assert_nothing_of_it(cache)
     path.write_bytes(whole[:whole.index(b"data.tar")])
-    refused(host, cache, path, of_package(f"{path}: it is not a Debian package: it has no data.tar"))
+    refused(host, cache, path, of_package(f"{path}: the file is not a Debian package, because it has no data.tar: give a .deb file"))
 
 
 # Stand-ins for depmod, make and strip. Each prints what it can reach.
@@ -219,7 +219,7 @@ def test_what_depmod_leaves_leads_nowhere(host, cache, secret):
         (host.base / "tools" / "skopeo").rename(host.base / "tools" / "depmod")
         (secret.parent / "virtio_pci.ko").write_bytes(SECRET)
         answer = host.json("kernel", "install", "--from", deb(host.base / "k.deb", boot(), builtin("virtio_pci")), check=1)
-        assert answer["errorCode"] == "invalid" and answer["error"].endswith("is not read, because it is a link, or leads out of its tree"), answer
+        assert answer["errorCode"] == "invalid" and answer["error"].endswith("is not read, because it is a link or leads out of its directory tree: put a regular file there"), answer
         assert_nothing_of_it(cache)
 
 
@@ -379,9 +379,9 @@ def test_a_source_that_is_a_link(host, cache):
     (victim / "Makefile").write_text(f"allnoconfig:\n\ttouch {victim}/ran\n")
     before = tree(victim)
     path = source(host.base / "s.deb", symlink(SOURCE, str(victim)))
-    build_refused(host, cache, path, f"the archive of the kernel's sources, {path}, has no directory {SOURCE}: it is another archive, or is damaged", "invalid")
+    build_refused(host, cache, path, f"the archive of the kernel's sources, {path}, has no directory {SOURCE}, so it is damaged or another archive: fetch it again", "invalid")
     path = source(host.base / "s.deb", directory(SOURCE), symlink(f"{SOURCE}/Makefile", str(victim / "Makefile")))
-    build_refused(host, cache, path, f"{SOURCE}/Makefile is not read, because it is a link, or leads out of its tree", "invalid")
+    build_refused(host, cache, path, f"{SOURCE}/Makefile is not read, because it is a link or leads out of its directory tree", "invalid")
     assert tree(victim) == before
 
 
@@ -407,7 +407,7 @@ def test_links_in_the_place_of_a_builds_directories(host, cache, who):
             recipe += f"; mv ../{SOURCE} ../moved; ln -s {victim} ../{SOURCE}"
     text = MAKEFILE.format(release=RELEASE, recipe=REACHING + "; false").replace("\nvmlinux", f"\n\t({recipe}) 2>/dev/null || true\nvmlinux")
     path = source(host.base / "s.deb", file(f"{SOURCE}/Makefile", text.encode()), *entries)
-    said = "is not read, because it is a link, or leads out of its tree" if who.startswith("make,") else "make failed (2): "
+    said = "is not read, because it is a link or leads out of its directory tree" if who.startswith("make,") else "make failed (2): "
     for _ in range(2):  # the second one goes on with the files of the first
         answer = host.json("kernel", "build", "--from", path, check=1)
         assert said in answer["error"], answer

@@ -31,8 +31,8 @@ def layout_of(path, layers=None, named=None, **kw):
 
 def says(number, layers=None):
     """What is wrong with that layer."""
-    return (f"layer {number} of 2: its contents are not those that the image's configuration names, because their digest is "
-            f"sha256:{sha256((layers or EVIL)[number - 1])}, not sha256:{sha256(GENUINE[number - 1])}: fetch the image again, or ask its maker")
+    return (f"layer {number} of 2: the contents of the layer have the digest "
+            f"sha256:{sha256((layers or EVIL)[number - 1])}, but the image's configuration names sha256:{sha256(GENUINE[number - 1])}: fetch the image again, or ask its maker")
 
 
 def trust(host, address):
@@ -71,9 +71,9 @@ def test_an_image_with_the_configuration_of_another(host, cache, packed):
     ([GENUINE[1], GENUINE[0]], says(1, [GENUINE[1], GENUINE[0]])),
     ([GENUINE[0], GENUINE[1] + b"\0"], says(2, [GENUINE[0], GENUINE[1] + b"\0"])),
     ([GENUINE[0], b""], says(2, [GENUINE[0], b""])),
-    (GENUINE[:1], "configuration: rootfs.diff_ids names 2 layers, but the manifest has 1"),
-    ([*GENUINE, EVIL[0]], "configuration: rootfs.diff_ids names 2 layers, but the manifest has 3"),
-    ([], "configuration: rootfs.diff_ids names 2 layers, but the manifest has 0"),
+    (GENUINE[:1], "configuration: rootfs.diff_ids names 2 layers, but the manifest has 1: the image is damaged; fetch or make it again"),
+    ([*GENUINE, EVIL[0]], "configuration: rootfs.diff_ids names 2 layers, but the manifest has 3: the image is damaged; fetch or make it again"),
+    ([], "configuration: rootfs.diff_ids names 2 layers, but the manifest has 0: the image is damaged; fetch or make it again"),
 ], ids=["other", "order", "one-byte", "empty", "fewer", "more", "none"])
 def test_layers_that_the_configuration_does_not_name(host, cache, layers, said):
     layout = layout_of(host.base / "layout", layers)
@@ -144,7 +144,7 @@ def put_manifest(layout, change):
 
 @pytest.mark.parametrize("change,said", [
     (lambda m: m["layers"][1].update(size=m["layers"][1]["size"] + 1), "layers[1] has "),
-    (lambda m: m["layers"][0].update(mediaType="application/vnd.in-toto+json"), 'layers[0].mediaType is "application/vnd.in-toto+json", which is not a type of an image'),
+    (lambda m: m["layers"][0].update(mediaType="application/vnd.in-toto+json"), 'layers[0].mediaType is "application/vnd.in-toto+json", which is not the type of an image: name another image'),
 ], ids=["size", "type"])
 def test_a_manifest_that_is_wrong(host, cache, change, said):
     layout = put_manifest(layout_of(host.base / "layout"), change)
@@ -171,7 +171,7 @@ def test_a_registry_that_does_not_have_what_a_digest_names(host, cache):
         trust(host, address)
         name = f"{address}/a/b@{digest}"
         for blob, instead, code, said in (
-                (digest, other.index[0]["digest"], "invalid", f"docker://{name}: the image with this name has the digest {other.index[0]['digest']}"),
+                (digest, other.index[0]["digest"], "invalid", f"docker://{name}: the image has another digest than its name says: fetch it again, or correct the name; its digest is {other.index[0]['digest']}"),
                 (manifest["config"]["digest"], wrong["config"]["digest"], "io", "igest"),
                 (manifest["layers"][0]["digest"], wrong["layers"][0]["digest"], "io", "igest")):
             whole = (layout.blobs / blob[7:]).read_bytes()
@@ -213,7 +213,7 @@ def test_a_digest_is_held_against_skopeo_too(host, cache):
         answer = host.json("image", "import", *SIZE, "--unconfined", "box", ref, check=code)
         assert_no_image(host, cache)
         return answer["errorCode"], answer["error"]
-    assert import_of(name, 1) == ("invalid", f"{name}: the image with this name has the digest {instead}")
+    assert import_of(name, 1) == ("invalid", f"{name}: the image has another digest than its name says: fetch it again, or correct the name; its digest is {instead}")
     stand_in(host, (host.base / "tools" / "skopeo").read_text().replace(str(other.blobs / instead[7:]), str(layout.blobs / digest[7:])))
     for ref in (name, "docker://localhost:1/a/b:1"):
         assert import_of(ref, 75) == ("unavailable", f"{ref} has changed while it was fetched: try again")

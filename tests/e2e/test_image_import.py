@@ -175,7 +175,7 @@ def test_what_is_to_be_a_file_is_one(host, cache, what):
         assert refused(host, cache, f"oci:{layout.path}").endswith(f"{name} is not a {kind}")
         with tarfile.open(host.base / "layout.tar", "w") as archive:
             archive.add(layout.path, ".")
-        assert refused(host, cache, f"oci-archive:{host.base}/layout.tar").endswith(f"{name} is not a regular file")
+        assert refused(host, cache, f"oci-archive:{host.base}/layout.tar").endswith(f"the archive's entry {name} is neither a regular file nor a directory: make the archive without it")
         place.unlink()
     if kept.exists():
         kept.rename(place)
@@ -202,7 +202,7 @@ def test_nobody_else_exchanges_a_source(host, cache, kind):
     shutil.copytree(layout.path, theirs / "long")
     os.truncate(next((theirs / "long" / "blobs" / "sha256").iterdir()), 1 << 42)
     subprocess.run(["chown", "-R", "4242:4242", theirs], check=True)
-    assert refused(host, cache, theirs / "long").endswith("it takes more than 1024 MiB of disk to fetch and unpack it")
+    assert refused(host, cache, theirs / "long").endswith("fetching and unpacking the image takes more than 1024 MiB of disk")
     if kind == "link":
         source = host.base / "link"
         source.symlink_to(theirs / "source")
@@ -327,7 +327,7 @@ def comment(kind):
 
 def test_what_is_replaced_counts_too(host, cache):
     """It is off the disk again, and has cost as much time: a layer of a megabyte took hours."""
-    too_much = "what it unpacks to, with headers and replaced files, is more than 512 MiB"
+    too_much = "the archive unpacks, with its headers and the files that it replaces, to more than 512 MiB"
     again = simple(host, *(file("f", bytes(60 << 20)) for _ in range(10)), name="again", packed=True)
     assert too_much in host("image", "import", *SIZE, "box", again.path, check=1).stderr
     assert not list(cache.glob("*/box*")) and not list((cache / "tmp").iterdir())
@@ -364,13 +364,13 @@ def test_what_skopeo_writes_is_bounded(host, cache):
     layout = Layout(host.base / "layout")
     layout.image([layer(file("f", b"contents")), *(layer(file(f"{i}", os.urandom(3 << 20))) for i in range(3))])
     host.env[FETCH_BYTES] = str(8 << 20)
-    more = "it takes more than 8 MiB of disk to fetch and unpack it"
+    more = "fetching and unpacking the image takes more than 8 MiB of disk"
     for words in ((), ("--unconfined",)):
         for ref in (f"docker-archive:{packed}", f"docker-archive:{plain}", f"oci:{layout.path}"):
             assert refused(host, cache, ref, *SIZE, *words) == f"{ref}: {more}"
     said = host("image", "import", *SIZE, "box", layout.path, check=1).stderr
     assert more in said and "microagent: hint: --size MIB makes room for more\n" in said
-    assert refused(host, cache, packed).startswith(f"{packed} is not an archive of an image: what it unpacks to, ")
+    assert refused(host, cache, packed).startswith(f"{packed} is not an archive of an image: the archive unpacks, ")
     assert not [path for path in os.listdir("/var/tmp") if path.startswith(("docker-tar", "oci"))]
     host.env[FETCH_BYTES] = str(64 << 20)
     host("image", "import", *SIZE, "box", packed, check=0)
@@ -388,7 +388,7 @@ def test_skopeo_is_ended_while_it_writes_too_much(host, cache):
     host.env[FETCH_BYTES] = str(8 << 20)
     layout = simple(host, file("f", b"x"))
     for words in ((), ("--unconfined",)):
-        assert "it takes more than 8 MiB" in refused(host, cache, layout.path, *SIZE, *words)
+        assert "fetching and unpacking the image takes more than 8 MiB" in refused(host, cache, layout.path, *SIZE, *words)
 
 
 def test_it_is_the_same_disk_whoever_imports_it(host, cache):

@@ -32,8 +32,8 @@ def test_damaged_blobs(host, cache):
     file_of = layout.blobs / layout.index[0]["digest"][7:]
     whole = file_of.read_bytes()
     file_of.write_bytes(whole + b" ")
-    assert "its manifest is damaged" in refused(host, cache, layout.path)
-    assert "its manifest is damaged" in refused(host, cache, layout.archive(host.base / "a.tar"))
+    assert "of its manifest: fetch or make the image again" in refused(host, cache, layout.path)
+    assert "of its manifest: fetch or make the image again" in refused(host, cache, layout.archive(host.base / "a.tar"))
     file_of.write_bytes(whole)
     (layout.blobs / manifest["layers"][0]["digest"][7:]).unlink()
     refused(host, cache, layout.path, code="io")
@@ -98,7 +98,7 @@ def test_indexes(host, cache):
     whole = layout.index_of(layout.index)
     layout.put_index(layout.index_of(layout.index, "s390x"))
     error = refused(host, cache, layout.path, code="unsupported")
-    assert error == f"oci:{layout.path} has no image for linux/{oci.ARCHITECTURE}: it has linux/s390x"
+    assert error == f"oci:{layout.path} has no image for linux/{oci.ARCHITECTURE}, only for linux/s390x: name another image or architecture"
     layout.put_index(layout.index_of([whole]))
     assert "manifest list" in refused(host, cache, layout.path, code="io")
     layout.put_index(whole)
@@ -184,9 +184,9 @@ def test_archives_and_tags(host, cache):
         said = host("image", "import", *SIZE, "box", ref, check=1).stderr
         assert said == f"microagent: {ref} has 2 images in it: name one, as {ref}:first; they are first, second\n"
     said = host("image", "import", *SIZE, "box", f"oci:{layout.path}:third", check=1).stderr
-    assert said == f'microagent: {layout.path} has no image "third" in it; it has first, second\n'
+    assert said == f'microagent: {layout.path} has no image "third" in it: name one of first, second\n'
     said = host("image", "import", *SIZE, "box", f"{docker}:test/image:2", check=1).stderr
-    assert said == f'microagent: {docker} has no image "test/image:2" in it; it has test/image:1\n'
+    assert said == f'microagent: {docker} has no image "test/image:2" in it: name one of test/image:1\n'
     assert set(listing(cache)) == {"three"}
 
 
@@ -222,7 +222,7 @@ def test_a_registry(host, cache):
         layout.platforms("linux/s390x", "windows/amd64", tag="2.0")
         answer = host.json("image", "import", *SIZE, "other", f"{address}/team/app:2.0", check=1)
         assert (answer["errorCode"], answer["error"]) == (
-            "unsupported", f"docker://{address}/team/app:2.0 has no image for linux/{oci.ARCHITECTURE}: it has linux/s390x, windows/amd64")
+            "unsupported", f"docker://{address}/team/app:2.0 has no image for linux/{oci.ARCHITECTURE}, only for linux/s390x, windows/amd64: name another image or architecture")
 
 
 @pytest.mark.parametrize("ref,said,code", [

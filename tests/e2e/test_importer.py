@@ -253,8 +253,8 @@ def test_who_reads_archives_has_no_rights(host, cache, home):
 
 @pytest.mark.parametrize("data,said", [
     (b"no archive at all", "it is not a tar archive, neither plain nor compressed by gzip, bzip2, xz or zstd"),
-    (layer(file("f", b"c" * 5000))[:2000], '"f": it ends too early, in or after its entry 1'),
-    (layer(file("f", b"c"), file("g", b"d"))[:1024] + b"x" * 512 + bytes(1024), "it is damaged in or after its entry 2"),
+    (layer(file("f", b"c" * 5000))[:2000], '"f": the archive ends too early, in or after its entry 1: fetch or make it again'),
+    (layer(file("f", b"c"), file("g", b"d"))[:1024] + b"x" * 512 + bytes(1024), "the archive is damaged in or after its entry 2: fetch or make it again"),
 ], ids=["none", "short", "damaged"])
 def test_what_is_wrong_with_a_layer_is_told_in_words_of_ours(host, cache, data, said):
     layout = oci.Layout(host.base / "layout")

@@ -424,7 +424,7 @@ def test_for_which_kvm_a_kernel_is_said_to_be_built(host, cache):
     arm64.write_bytes(bytes(0x38) + b"ARM\x64" + bytes(4096))
     answer = host.json("kernel", "install", "--from", arm64, "--name", "other", "--for-pvm", check=1)
     assert (answer["errorCode"], answer["error"]) == (
-        "invalid", "kernel other-arm64: it is for arm64, but a paravirtual KVM (--for-pvm) runs only kernels for amd64")
+        "invalid", "kernel other-arm64: the kernel is for arm64, but a paravirtual KVM (--for-pvm) runs only kernels for amd64: give such a kernel")
     assert [kernel["name"] for kernel in host.json("kernel", "list")["kernels"]] == ["mine", "told"]
     assert_nothing_half(cache)
 
@@ -473,13 +473,13 @@ def test_a_missing_init_keeps_no_other_kernel_from_its_own(host, cache):
         done = subprocess.run([programs / "microagent-artifact", "kernel-refresh", "--json"], env=host.env, capture_output=True, text=True, check=False)
         answer = json.loads(done.stdout)
         assert (done.returncode, answer["errorCode"]) == (75, "unavailable"), done
-        assert answer["error"].startswith(f"{count}, but not that of {other}: {programs}/microagent-init-"), answer
+        assert answer["error"].startswith(f"{count}, but the initrd of {other} was not: {programs}/microagent-init-"), answer
         assert digest(initrd) == original and json.loads(record.read_text())["initrdSha256"] == original
     # If its own init is missing, both entries are named, with what the first one lacks.
     (programs / "microagent-init").unlink()
     done = subprocess.run([programs / "microagent-artifact", "kernel-refresh", "--json"], env=host.env, capture_output=True, text=True, check=False)
     answer = json.loads(done.stdout)
-    assert answer["error"].startswith(f"0 initrds rewritten, but not that of {name}, {other}: {programs}/microagent-init: "), answer
+    assert answer["error"].startswith(f"0 initrds rewritten, but the initrd of {name}, {other} was not: {programs}/microagent-init: "), answer
     assert digest(cache / "kernels" / f"{other}.json") == untouched
     assert_nothing_half(cache)
 

@@ -213,13 +213,13 @@ static void names_that_lead_elsewhere_are_refused(void **state)
 	refuses_file(state, NULL, "boot/vmlinuz-/../../x", elsewhere);
 	refuses_file(
 		state, "./boot/vmlinuz-1", "usr/boot/vmlinuz-1",
-		"the package has another file in its place, so it is damaged, or is made to attack its reader");
+		"the package has two different files at this path: it is damaged, or is made to attack its reader");
 	refuses_file(
 		state, "lib/modules/f", "lib/modules/f/g",
-		"the package has another file in its place, so it is damaged, or is made to attack its reader");
+		"the package has two different files at this path: it is damaged, or is made to attack its reader");
 	refuses_file(
 		state, "lib/modules/d/g", "lib/modules/d",
-		"the package has another file in its place, so it is damaged, or is made to attack its reader");
+		"the package has two different files at this path: it is damaged, or is made to attack its reader");
 }
 
 static void refuses_bounds(void **state, enum limit limit, uint64_t most, const char *said)
@@ -273,8 +273,8 @@ static void special_headers_are_bounded(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
 		limit_set(limits[i], before[i]);
 	assert_code(err, ERR_INVALID);
-	assert_non_null(strstr(err.msg, "what it unpacks to, with headers and "
-					"replaced files, is more than 1 MiB"));
+	assert_non_null(strstr(err.msg, "the archive unpacks, with its headers and the "
+					"files that it replaces, to more than 1 MiB"));
 	assert_false(is_there(&p, "lib/modules/a"));
 	assert_ok(unpack_into(&p, &err));
 	end(&p);

@@ -66,7 +66,7 @@ static void no_path_leads_up(void **state)
 	refuses(state, '1', "h", "/etc/passwd", "which does not exist");
 	refuses(state, '1', "h", "/", "which does not exist");
 	refuses(state, '2', "l", "",
-		"the archive has a link whose target is empty or too long: it is damaged");
+		"the archive is damaged, because it has a link whose target is empty or too long");
 }
 
 /* Links are resolved in the image. Nothing is above its root. */
@@ -367,7 +367,7 @@ static void special_headers_are_counted(void **state)
 	for (int i = 0; i < 2; i++)
 		tar_put_comment(&m.tar, 'x', 1 << 20);
 	put(&m, '5', "f", NULL);
-	refused(&m, "what it unpacks to, with headers and replaced files, is "
+	refused(&m, "the archive unpacks, with its headers and the files that it replaces, to "
 		    "more than 4 MiB");
 	assert_null(rootfs_find(m.fs, "/f"));
 	unmake(&m);

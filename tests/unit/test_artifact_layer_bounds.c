@@ -109,7 +109,7 @@ static void holes_count_as_what_they_become(void **state)
 	tar_pax(&m.tar, "GNU.sparse.realsize", "50000000000", 11);
 	tar_put(&m.tar, &(struct tar_entry){
 				.type = '0', .name = "y", .data = map, .len = 513, .size = 516});
-	refused(&m, "it unpacks to more than 1 MiB");
+	refused(&m, "the archive unpacks to more than 1 MiB");
 	assert_int_equal(rootfs_find(m.fs, "x")->bytes, 500000);
 	unmake(&m);
 }
@@ -122,7 +122,7 @@ static void attributes_are_bounded_together(void **state)
 	make(&m, state);
 	tar_pax(&m.tar, "SCHILY.xattr.user.big", value, sizeof(value));
 	put(&m, '0', "f", NULL);
-	refused(&m, "its extended attributes have more than");
+	refused(&m, "the archive has a file whose extended attributes have more than");
 	unmake(&m);
 }
 

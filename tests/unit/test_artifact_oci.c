@@ -205,7 +205,7 @@ static void a_manifest_of_other_types_is_refused(void **state)
 			 "\"manifests\":[{\"digest\":\"sha256:" ABSENT "\"}]}",
 			 "config");
 	refuses_manifest(state, "{\"config\":{\"digest\":\"sha512:" ABSENT "\"},\"layers\":[]}",
-			 "not a SHA-256 digest");
+			 "must be a SHA-256 digest");
 	put_config(*state, "{" AMD64 "}", digest);
 	snprintf(text, sizeof(text),
 		 "{\"config\":{\"digest\":\"sha256:%s\"},\"layers\":[{\"digest\":\"sha256:" ABSENT
@@ -217,7 +217,7 @@ static void a_manifest_of_other_types_is_refused(void **state)
 		 "passwd\""
 		 "}]}",
 		 digest);
-	refuses_manifest(state, text, "not a SHA-256 digest");
+	refuses_manifest(state, text, "must be a SHA-256 digest");
 }
 
 static void a_configuration_names_each_layer(void **state)
@@ -230,7 +230,7 @@ static void a_configuration_names_each_layer(void **state)
 	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":{}}}",
 		       "rootfs.diff_ids must be an array");
 	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"type\":\"tree\",\"diff_ids\":[]}}",
-		       "rootfs.type is \"tree\"");
+		       "rootfs.type must be \"layers\", and is \"tree\"");
 	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":[]}}",
 		       "rootfs.diff_ids names 0 layers, but the manifest has 1");
 	refuses_config(state,
@@ -238,9 +238,10 @@ static void a_configuration_names_each_layer(void **state)
 		       "\",\"sha256:" DIFF_ID "\"]}}",
 		       "rootfs.diff_ids names 2 layers, but the manifest has 1");
 	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":[7]}}",
-		       "rootfs.diff_ids[0] is not a SHA-256 digest");
-	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":[\"sha256:333\"]}}",
-		       "rootfs.diff_ids[0] is not a SHA-256 digest: \"sha256:333\"");
+		       "rootfs.diff_ids[0] must be a SHA-256 digest");
+	refuses_config(
+		state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":[\"sha256:333\"]}}",
+		"rootfs.diff_ids[0] must be a SHA-256 digest, \"sha256:\" and 64 digits of 0-9 and a-f, and is \"sha256:333\"");
 }
 
 static void what_is_no_image_is_refused_by_its_type(void **state)
@@ -250,8 +251,8 @@ static void what_is_no_image_is_refused_by_its_type(void **state)
 		const char *manifest, *config, *layer, *said;
 	} wrong[] = {
 		{"\"mediaType\":\"application/vnd.oci.image.index.v1+json\",", "", "",
-		 "manifest: mediaType is \"application/vnd.oci.image.index.v1+json\", which is not "
-		 "a type of an image"},
+		 "manifest: mediaType is \"application/vnd.oci.image.index.v1+json\", which is not the "
+		 "type of an image"},
 		{"\"manifests\":[],", "", "", "manifest: it has both \"manifests\" and \"layers\""},
 		{"", ",\"mediaType\":\"application/vnd.cncf.helm.config.v1+json\"", "",
 		 "manifest: config.mediaType is \"application/vnd.cncf.helm.config.v1+json\""},
@@ -339,7 +340,9 @@ static void an_index_is_bounded(void **state)
 				     i ? "," : ""));
 	assert_ok(buf_printf(&text, &err, "]}"));
 	assert_int_equal(read_named(buf_string(&text), &list, &err), -1);
-	assert_string_equal(err.msg, "its index has more than 64 images for linux");
+	assert_string_equal(
+		err.msg,
+		"the image's index has more than 64 images for linux, the most that microagent reads: name another image");
 }
 
 static void a_digest_in_a_name_is_held(void **state)

@@ -305,12 +305,13 @@ static void one_file_of_an_archive_is_found(void **state)
 	assert_int_equal(reader_take(path, MUCH, "f", &little, &err), -1);
 	assert_int_equal(reader_take(path, MUCH, "g", &got, &err), -1);
 	assert_code(err, ERR_NOT_FOUND);
-	assert_string_equal(err.msg,
-			    "the archive has no file g: it is another archive than is needed here");
+	assert_string_equal(err.msg, "the archive has no file g: give the archive that has it");
 	put_archive(s, buf_bytes(&tar), 514);
 	assert_int_equal(reader_take(path, MUCH, "f", &got, &err), -1);
 	assert_code(err, ERR_INVALID);
-	assert_string_equal(err.msg, "it ends too early, in or after its entry 1");
+	assert_string_equal(
+		err.msg,
+		"the archive ends too early, in or after its entry 1: fetch or make it again");
 	put_archive(s, "no archive", 10);
 	assert_int_equal(reader_has(path, MUCH, "f", &err), -1);
 	assert_code(err, ERR_INVALID);
@@ -350,8 +351,9 @@ static void a_compressed_archive_is_read_to_its_bound(void **state)
 	assert_string_equal(buf_string(&got), "text");
 	assert_int_equal(reader_has(packed, 3 << 20, "f", &err), -1);
 	assert_code(err, ERR_INVALID);
-	assert_string_equal(err.msg, "what it unpacks to, with headers and replaced files, "
-				     "is more than 3 MiB");
+	assert_string_equal(err.msg,
+			    "the archive unpacks, with its headers and the files that it replaces, "
+			    "to more than 3 MiB");
 	assert_int_equal(reader_take(packed, 3 << 20, "f", &got, &err), -1);
 	assert_code(err, ERR_INVALID);
 	/* A plain one is as large as its file. */

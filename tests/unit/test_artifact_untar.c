@@ -151,7 +151,7 @@ static void a_link_to_nothing_is_refused(void **state)
 	static const struct member members[] = {{"l", "", NULL, S_IFLNK | 0777, 0}};
 
 	refused(state, members, 1,
-		"the archive has a link whose target is empty or too long: it is damaged");
+		"the archive is damaged, because it has a link whose target is empty or too long");
 }
 
 /* Also if each file replaces the one before, so that nothing of them is left. */
@@ -195,8 +195,8 @@ static void special_headers_are_bounded(void **state)
 	assert_int_equal(unpack(&c, &bounds, &err), -1);
 	limit_set(LIMIT_LAYER_TAIL_BYTES, 64 << 20);
 	assert_code(err, ERR_INVALID);
-	assert_non_null(strstr(err.msg, "what it unpacks to, with headers and "
-					"replaced files, is more than 2 MiB"));
+	assert_non_null(strstr(err.msg, "the archive unpacks, with its headers and the "
+					"files that it replaces, to more than 2 MiB"));
 	assert_null(rootfs_find(c.fs, "/d"));
 	assert_ok(unpack(&c, &bounds, &err));
 	end(&c);
