@@ -72,12 +72,14 @@ int architecture_check_kernel(int fd, enum architecture machine, struct error *e
 	if (architecture_read_kernel(fd, &is_kernel, &kernel, err) < 0)
 		return -1;
 	if (!is_kernel && !(machine == ARCHITECTURE_ARM64 && is_compressed_image(fd))) {
-		error_set(err, ERR_INVALID, "it is not a kernel (" NO_KERNEL_WORDS ")");
+		error_set(err, ERR_INVALID, "the file is not a kernel (" NO_KERNEL_WORDS ")");
 		return error_reason(err, REASON_NOT_A_KERNEL, "");
 	}
 	if (kernel == machine || kernel == ARCHITECTURE_COUNT)
 		return 0;
-	error_set(err, ERR_UNSUPPORTED, "it is a kernel for %s, and the machine is %s",
-		  architecture_name(kernel), architecture_name(machine));
+	error_set(
+		err, ERR_UNSUPPORTED,
+		"the file is a kernel for %s, but the machine is %s: choose another kernel, or another architecture",
+		architecture_name(kernel), architecture_name(machine));
 	return error_reason(err, REASON_OTHER_ARCHITECTURE, architecture_name(kernel));
 }

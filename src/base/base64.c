@@ -73,7 +73,7 @@ int base64_decode(const char *text, size_t len, struct buf *out, struct error *e
 	if (len % 4)
 		return error_set(
 			err, ERR_INVALID,
-			"it is not valid base64, because its length %zu is not a multiple of 4",
+			"the text is not valid base64, because its length of %zu bytes is not a multiple of 4",
 			len);
 	if (len && text[len - 1] == '=')
 		most -= text[len - 2] == '=' ? 2 : 1;
@@ -84,7 +84,7 @@ int base64_decode(const char *text, size_t len, struct buf *out, struct error *e
 		size_t n = decode_group(text + i, i + 4 == len, room + done);
 		if (n == 0)
 			return error_set(err, ERR_INVALID,
-					 "it is not valid base64 from byte %zu on", i);
+					 "the text is not valid base64 from byte %zu on", i);
 		done += n;
 	}
 	buf_commit(out, done);

@@ -59,7 +59,8 @@ static int make_buf_room(struct buf *b, size_t need, struct error *err)
 uint8_t *buf_reserve(struct buf *b, size_t n, struct error *err)
 {
 	if (b->limit && (b->len > b->limit || n > b->limit - b->len)) {
-		error_set(err, ERR_INVALID, "more than the limit of %zu bytes", b->limit);
+		error_set(err, ERR_INVALID, "the data has more than the limit of %zu bytes",
+			  b->limit);
 		return NULL;
 	}
 	if (n > SIZE_MAX / 4 || b->len > SIZE_MAX / 4) {

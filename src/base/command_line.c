@@ -12,7 +12,7 @@
 
 static int refuse_word(const char *word, struct error *err)
 {
-	return error_set(err, ERR_INVALID, "unknown option %s; --help lists them", word);
+	return error_set(err, ERR_INVALID, "unknown option %s: --help lists the options", word);
 }
 
 static const struct option_row *find_row(const struct option_row *rows, size_t count,
@@ -38,9 +38,10 @@ static int take_option(const struct option_row *rows, size_t count, char **words
 	if (!row)
 		return refuse_word(words[0], err);
 	if (!row->value && value)
-		return error_set(err, ERR_INVALID, "--%s takes no value", row->name);
+		return error_set(err, ERR_INVALID, "--%s takes no value: leave the value out",
+				 row->name);
 	if (uses_next && !(value = words[1]))
-		return error_set(err, ERR_INVALID, "--%s needs a value", row->name);
+		return error_set(err, ERR_INVALID, "--%s needs a value: give one", row->name);
 	if (row->take((char *)target + row->at, value, err) < 0)
 		return error_prefix(err, "--%s", row->name);
 	return uses_next ? 2 : 1;

@@ -48,8 +48,9 @@ static bool is_header(const char *bytes)
 
 static int ends_too_early(struct error *err)
 {
-	return error_set(err, ERR_INVALID,
-			 "it is damaged, because it ends in the middle of an entry");
+	return error_set(
+		err, ERR_INVALID,
+		"the initrd is damaged, because it ends in the middle of an entry: make it again");
 }
 
 /* Reads the entry at the offset `at`. Returns 1 if there is an entry, 0 if not, -1 on failure. */
@@ -130,7 +131,7 @@ int cpio_search(cpio_read_fn *read, void *file, const char *name, uint64_t *at, 
 	if (got < 0)
 		return -1;
 	if (!found)
-		return error_set(err, ERR_NOT_FOUND, "it has no file %s", name);
+		return error_set(err, ERR_NOT_FOUND, "the initrd has no file %s", name);
 	*at = found_at;
 	*size = found_size;
 	return 0;

@@ -59,12 +59,17 @@ static int take_name(const char *text, size_t len, struct egress_rule *rule, str
 	bool wild;
 
 	if (strncmp(text + len, "://", 3) == 0)
-		return error_set(err, ERR_INVALID, "'%s' is a URL, not a host name", text);
+		return error_set(err, ERR_INVALID,
+				 "'%s' is a URL, not a host name: give only the host name", text);
 	if (memchr(text, '/', len))
-		return error_set(err, ERR_INVALID, "'%s' is not a host name: it has a slash", text);
+		return error_set(err, ERR_INVALID,
+				 "'%s' is not a host name: it has a slash; give only the host name",
+				 text);
 	if (len > EGRESS_NAME_MAX)
-		return error_set(err, ERR_INVALID, "'%s' is longer than %d bytes", text,
-				 EGRESS_NAME_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"'%s' is longer than %d bytes, the most that a host name can have: give a shorter one",
+			text, EGRESS_NAME_MAX);
 	/* A dot at the end, for the root, does not change the name. */
 	if (len > 1 && text[len - 1] == '.' && text[len - 2] != '*')
 		len--;
@@ -72,7 +77,7 @@ static int take_name(const char *text, size_t len, struct egress_rule *rule, str
 	if (len == 1 && text[0] == '*')
 		return error_set(
 			err, ERR_INVALID,
-			"'*' stands for every name; *.example.org stands for the names below example.org");
+			"'*' stands for every name, which no rule may open: write *.example.org for the names below example.org");
 	memcpy(rule->name, text, len);
 	rule->name[len] = '\0';
 	rule->name_len = (uint8_t)len;
@@ -82,7 +87,8 @@ static int take_name(const char *text, size_t len, struct egress_rule *rule, str
 			"'%s' is not a host name: give labels of letters, digits, - and _ with dots between them. A name may begin with \"*.\", as in *.example.org",
 			text);
 	if (strspn(last, "0123456789") == strlen(last))
-		return error_set(err, ERR_INVALID, "'%s' is an address, not a host name", text);
+		return error_set(err, ERR_INVALID,
+				 "'%s' is an address, not a host name: give a host name", text);
 	return 0;
 }
 
@@ -125,12 +131,15 @@ static int take_ports(const char *text, const char *at, struct egress_rule *rule
 				"'%s': after the name there must be ports from 1 to 65535, with commas between them",
 				text);
 		if (port == PORT_DNS)
-			return error_set(err, ERR_INVALID,
-					 "'%s': port 53 cannot be opened by name, only by address",
-					 text);
+			return error_set(
+				err, ERR_INVALID,
+				"'%s': port 53 cannot be opened by name, only by address: leave port 53 out",
+				text);
 		if (rule->nports == EGRESS_PORTS_MAX)
-			return error_set(err, ERR_INVALID, "'%s' has more than %d ports", text,
-					 EGRESS_PORTS_MAX);
+			return error_set(
+				err, ERR_INVALID,
+				"'%s' has more than %d ports, the most for one name: give fewer",
+				text, EGRESS_PORTS_MAX);
 		add_rule_port(rule, (uint16_t)port);
 		if (!*at)
 			return 0;

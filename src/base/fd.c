@@ -85,7 +85,9 @@ int fd_read_exact(int fd, void *data, size_t len, struct error *err)
 		if (n < 0)
 			return error_errno(err, errno, "read");
 		if (n == 0)
-			return error_set(err, ERR_IO, "it ended after %zu of %zu bytes", got, len);
+			return error_set(err, ERR_IO,
+					 "the file or stream ended after %zu of %zu bytes", got,
+					 len);
 		got += (size_t)n;
 	}
 	return 0;
@@ -109,7 +111,8 @@ int fd_read_some(int fd, struct buf *out, struct error *err)
 	if (n < 0)
 		return error_errno(err, errno, "read");
 	if (n > 0 && room == 0)
-		return error_set(err, ERR_INVALID, "more than the limit of %zu bytes", out->limit);
+		return error_set(err, ERR_INVALID, "the data has more than the limit of %zu bytes",
+				 out->limit);
 	buf_commit(out, (size_t)n);
 	return n > 0;
 }

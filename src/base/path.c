@@ -54,7 +54,7 @@ char *path_of_executable_dir(struct error *err)
 	if (!slash) {
 		error_set(
 			err, ERR_IO,
-			"it is not known where this program lies, because the kernel names it without a path: %s",
+			"the directory of this program is not known, because the kernel names the program without a path: %s",
 			exe);
 		return NULL;
 	}

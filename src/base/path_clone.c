@@ -100,7 +100,9 @@ static int stat_source(int from, struct stat *st, struct error *err)
 	if (fstat(from, st) < 0)
 		return error_errno(err, errno, "source");
 	if (!S_ISREG(st->st_mode))
-		return error_set(err, ERR_INVALID, "the source is not a regular file");
+		return error_set(
+			err, ERR_INVALID,
+			"the source of the copy is not a regular file: give a regular file");
 	return 0;
 }
 
@@ -118,7 +120,8 @@ static int copy_data(int from, const struct stat *st, int to, const uint64_t *sp
 
 	if (spare && fstatvfs(to, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < needed)
 		return error_set(
-			err, ERR_UNAVAILABLE, "no room: %llu bytes are free and %llu are needed",
+			err, ERR_UNAVAILABLE,
+			"no room: %llu bytes are free, but %llu are needed: make room on that disk",
 			(unsigned long long)fs.f_bavail * fs.f_frsize, (unsigned long long)needed);
 	if (ftruncate(to, st->st_size) < 0)
 		return error_errno(err, errno, "size");

@@ -42,8 +42,10 @@ int path_read_file_at(int dirfd, const char *name, struct buf *out, struct error
 	struct stat st;
 
 	if (fd < 0 && errno == ELOOP)
-		return error_set(err, ERR_INVALID,
-				 "%s is a symbolic link, and links are not followed here", name);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is a symbolic link, and links are not followed here: put the file itself there",
+			name);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))

@@ -39,8 +39,8 @@ struct removal {
 static void tree_failed(struct removal *r, int errnum, const char *name)
 {
 	if (!r->failed && errnum == EXDEV)
-		error_set(r->err, ERR_CONFLICT, "remove %s: it is a mount point; unmount it first",
-			  name);
+		error_set(r->err, ERR_CONFLICT,
+			  "%s is not removed, because it is a mount point: unmount it first", name);
 	else if (!r->failed)
 		error_errno(r->err, errnum, "remove %s", name);
 	r->failed = true;

@@ -25,7 +25,7 @@ int proc_wait(struct proc *p, uint64_t deadline_ns, int *code, struct error *err
 	if (p->pidfd < 0)
 		return error_set(
 			err, ERR_NOT_FOUND,
-			"there is no process to wait for, because it was never started or its end was taken already: this is a bug of microagent");
+			"there is no process to wait for, because it was never started, or its end was reported already: this is a bug of microagent");
 	if (fd_wait(p->pidfd, POLLIN, deadline_ns, err) < 0)
 		return error_prefix(err, "process %d", (int)p->pid);
 	if (process_reap(p->pid, p->pidfd, code) < 0)
@@ -73,7 +73,7 @@ static int serve_kill(void *data, const struct broker_message *in, struct broker
 	if (!pid || (pid != process_of(*orphan) && !broker_knows(pid)))
 		return error_set(
 			err, ERR_DENIED,
-			"the broker refuses, because this process is not one of the machine: this is a bug, or the live supervisor was taken over");
+			"the broker refuses the request, because this process does not belong to the machine: this is a bug, or the live supervisor was taken over");
 	return proc_kill(&(struct proc){.pid = pid, .pidfd = in->fds[0]}, err);
 }
 
@@ -96,7 +96,7 @@ int proc_signal(const struct proc *p, int signal, struct error *err)
 	if (p->pidfd < 0)
 		return error_set(
 			err, ERR_NOT_FOUND,
-			"there is no process to signal, because it was never started or its end was taken already: this is a bug of microagent");
+			"there is no process to signal, because it was never started, or its end was reported already: this is a bug of microagent");
 	if (process_signal(p->pid, p->pidfd, signal) == 0)
 		return 0;
 	if (errno == ESRCH)
@@ -134,7 +134,7 @@ static int serve_start_time(void *data, const struct broker_message *in, struct 
 	if (pid != getpid() && pid != broker_asker() && !broker_knows(pid))
 		return error_set(
 			err, ERR_DENIED,
-			"the broker refuses, because this process is not one of the machine: this is a bug, or the live supervisor was taken over");
+			"the broker refuses the request, because this process does not belong to the machine: this is a bug, or the live supervisor was taken over");
 	if (process_start_time(pid, &ticks, err) < 0)
 		return -1;
 	memcpy(out->bytes, &ticks, sizeof(ticks));

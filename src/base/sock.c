@@ -79,7 +79,7 @@ int sock_connect_at(int dirfd, const char *name, struct error *err)
 	if (rc < 0 && errno == EAGAIN)
 		return error_set(
 			err, ERR_TIMEOUT,
-			"socket %s: the program that listens there does not accept connections",
+			"socket %s: the program that listens there does not accept connections: end that program and start it again",
 			name);
 	if (rc < 0)
 		return refuse_socket("connect to", name, err);

@@ -274,7 +274,7 @@ int agent_message_peek(const struct buf *in, struct agent_message *out, struct e
 	if (got < 0) {
 		if (err)
 			err->code = ERR_IO;
-		return error_prefix(err, "bad frame from the guest agent");
+		return error_prefix(err, "the guest agent sent a malformed frame");
 	}
 	if (got == 0)
 		return 0;
@@ -296,5 +296,5 @@ int agent_message_peek(const struct buf *in, struct agent_message *out, struct e
 		return 1;
 	if (err)
 		err->code = ERR_IO;
-	return error_prefix(err, "bad message from the guest agent");
+	return error_prefix(err, "the guest agent sent a malformed message");
 }

@@ -258,7 +258,7 @@ static int take_stdin_offset(struct calls *calls, struct calls_slot *slot,
 	else if (message->stdin_offset < window->taken || message->stdin_offset > window->sent)
 		return error_set(
 			err, ERR_IO,
-			"bad message from the guest agent: it cannot have taken %llu bytes of stdin, because others were sent; this is a bug, or the guest attacks its host",
+			"the guest agent reports that it took %llu bytes of stdin, which cannot be true: this is a bug, or the guest attacks its host",
 			(unsigned long long)message->stdin_offset);
 	else
 		window->taken = message->stdin_offset;
@@ -272,7 +272,7 @@ static int created_item(const struct calls_slot *slot, struct call_item *item, s
 	if (slot->started || !slot->call || !slot->call->contained)
 		return error_set(
 			err, ERR_IO,
-			"bad message from the guest agent: it names a container that was not asked for; this is a bug, or the guest attacks its host");
+			"the guest agent's message names a container that was not asked for: this is a bug, or the guest attacks its host");
 	item->kind = CALL_CREATED;
 	return 1;
 }
@@ -287,7 +287,7 @@ static int start_item(struct calls *calls, struct calls_slot *slot,
 	if (again && !r->attaching)
 		return error_set(
 			err, ERR_IO,
-			"bad message from the guest agent: it reports a second start of a command; this is a bug, or the guest attacks its host");
+			"the guest agent's message reports a second start of one command: this is a bug, or the guest attacks its host");
 	/* An agent of another version may not know resumption. In this case the call becomes a call
 	 * that cannot be resumed. */
 	if (r->on && !message->exec[0] && !r->attaching)
@@ -295,7 +295,7 @@ static int start_item(struct calls *calls, struct calls_slot *slot,
 	if (r->on && strcmp(message->exec, r->exec) != 0)
 		return error_set(
 			err, ERR_IO,
-			"bad message from the guest agent: it reports the start of another command than was asked for; this is a bug, or the guest attacks its host");
+			"the guest agent's message reports the start of another command than was asked for: this is a bug, or the guest attacks its host");
 	if (take_stdin_offset(calls, slot, message, err) < 0 ||
 	    (r->on && resumption_start(r, &calls->out, err) < 0))
 		return -1;
@@ -327,8 +327,8 @@ static int hear_message(struct calls *calls, const struct agent_message *message
 		return error_set(
 			err, ERR_IO,
 			message->bytes
-				? "the guest sent output for request %llu, which was not made or has ended"
-				: "bad message from the guest agent: it is about request %llu, which was not made or has ended",
+				? "the guest sent output for request %llu, which was not made or has ended: this is a bug, or the guest attacks its host"
+				: "the guest agent's message is about request %llu, which was not made or has ended: this is a bug, or the guest attacks its host",
 			(unsigned long long)message->request);
 	*item = (struct call_item){.call = slot->call};
 	switch (message->kind) {

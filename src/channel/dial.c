@@ -71,7 +71,7 @@ static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct
 	if (recv(fd, at, (size_t)n, MSG_DONTWAIT) != n)
 		return error_set(
 			err, ERR_IO,
-			"vsock.sock, by which the guest is reached, lost a part of its answer: this is a bug");
+			"vsock.sock, by which the guest is reached, lost a part of its answer: this is a bug of microagent");
 	answer->len += (size_t)n;
 	return line > 0;
 }
@@ -207,7 +207,10 @@ static void on_dial_late(struct loop *loop, void *data)
 
 	(void)loop;
 	d->timer = NULL;
-	error_set(&err, ERR_TIMEOUT, "the guest does not answer on its port %u", d->port);
+	error_set(
+		&err, ERR_TIMEOUT,
+		"the guest does not answer on its port %u: it is paused, hangs, or has too much to do",
+		d->port);
 	dial_finish(d, &err);
 }
 

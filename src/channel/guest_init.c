@@ -18,7 +18,7 @@ enum guest_init guest_init_compare(const struct cache_kernel *kernel, struct err
 	if (!kernel->cached || !kernel->initrd || !*kernel->init_sha256) {
 		error_set(
 			why, ERR_NOT_FOUND,
-			"it is not known which guest agent the initrd of %s has, because the cache has no record of it",
+			"it is not known which guest agent the initrd of %s has, because the cache has no record of it: install the kernel again",
 			kernel->name);
 		return GUEST_INIT_UNKNOWN;
 	}

@@ -68,7 +68,7 @@ static int hasher_collect(struct proc *child, int from, struct buf *answer, stru
 	if (got == 0)
 		return error_set(
 			err, ERR_TIMEOUT,
-			"its digest was not made within %llu ms: the file is large, or its disk is slow",
+			"the digest of the file was not made within %llu ms: the file is large, or its disk is slow",
 			(unsigned long long)limit_get(LIMIT_DIGEST_MS));
 	if (!slots[0].revents)
 		return error_set(err, ERR_UNAVAILABLE, "cancelled");
@@ -77,7 +77,7 @@ static int hasher_collect(struct proc *child, int from, struct buf *answer, stru
 	if (code != 0)
 		return error_set(
 			err, ERR_IO,
-			"its digest could not be made, because microagent-artifact ended with exit code %d: stderr has its message",
+			"the digest of the file could not be made, because microagent-artifact ended with exit code %d: its message is on stderr",
 			code);
 	return 0;
 }
@@ -125,7 +125,8 @@ static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct 
 	/* The answer is the digest, followed by a newline or by the name of the file. */
 	memcpy(digest, buf_bytes(&answer), answer.len < 64 ? answer.len : 64);
 	if (part == DIGEST_INIT && strcmp(digest, "!\n") == 0) {
-		error_set(err, ERR_IO, "it is damaged, because a part is missing at its end");
+		error_set(err, ERR_IO,
+			  "the initrd is damaged, because a part is missing at its end");
 		return error_reason(err, REASON_INITRD_DAMAGED, "");
 	}
 	if (part == DIGEST_INIT && strcmp(digest, "-\n") == 0)
@@ -133,7 +134,7 @@ static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct 
 	else if (!digest_is_valid(digest))
 		return error_set(
 			err, ERR_IO,
-			"its digest could not be made, because microagent-artifact answered with something else: this is a bug of microagent");
+			"the digest of the file could not be made, because microagent-artifact answered with something else: this is a bug of microagent");
 	memcpy(out, digest, DIGEST_TEXT);
 	return 0;
 }

@@ -85,7 +85,9 @@ static int edit_deny(json_t *network, const json_t *request, struct error *err)
 			json_array_remove(list, i);
 	if (json_array_size(list) < count)
 		return 0;
-	return error_set(err, ERR_NOT_FOUND, "\"%.280s\" is not on its list of names", rule);
+	return error_set(err, ERR_NOT_FOUND,
+			 "its list of names does not have \"%.280s\": give an entry of the list",
+			 rule);
 }
 
 /* --- published ports -------------------------------------------------------------------------- */
@@ -101,7 +103,7 @@ static int edit_publish(json_t *network, const json_t *request, struct error *er
 	if (json_array_size(list) >= limit_get(LIMIT_PUBLISHES))
 		return error_set(
 			err, ERR_CONFLICT,
-			"%zu ports of it are published, which is the most: take one back first",
+			"it already publishes %zu ports, the most for one machine: take one back first",
 			json_array_size(list));
 	return json_array_append(list, forward) < 0 ? error_errno(err, ENOMEM, "portForwards") : 0;
 }

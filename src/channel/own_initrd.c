@@ -52,10 +52,9 @@ static int look(struct own_initrd *own, enum architecture architecture, struct e
 
 static int explain(const char *kernel, struct error *why, struct error *err)
 {
-	error_prefix(
-		why,
-		"%s has no initrd beside it, which must carry the guest's init, and none can be made for it",
-		kernel);
+	error_prefix(why,
+		     "the kernel %s has no initrd beside it, and microagent cannot make one for it",
+		     kernel);
 	why->errnum = 0; /* the errno is about a file that the caller has not named */
 	if (why->code == ERR_NOT_FOUND)
 		error_reason(why, REASON_NO_INITRD, kernel);
@@ -69,7 +68,8 @@ static int find(const char *kernel, enum architecture architecture, bool make,
 	int status = -1;
 
 	if (has_modules(kernel))
-		error_set(err, ERR_NOT_FOUND, "without its modules, %s.modules, it would not boot",
+		error_set(err, ERR_NOT_FOUND,
+			  "an initrd without the modules in %s.modules would not boot the kernel",
 			  kernel);
 	else
 		status = look(&own, architecture, err);

@@ -60,7 +60,8 @@ char *program_find(const char *program, struct error *err)
 	if (!path)
 		path = program_in_path(program);
 	if (!path)
-		error_set(err, ERR_NOT_FOUND, "%s is neither beside microagent nor in PATH",
+		error_set(err, ERR_NOT_FOUND,
+			  "%s is neither beside microagent nor in PATH: install microagent again",
 			  program);
 	return path;
 }

@@ -220,7 +220,8 @@ static int reconnect(struct pump *p, struct error *err)
 	struct error why = {0};
 	int fd = -1;
 
-	error_set(&why, ERR_UNAVAILABLE, "the connection to the guest was lost");
+	error_set(&why, ERR_UNAVAILABLE,
+		  "the connection to the guest was lost: the machine may have ended");
 	while (p->guest->dial && calls_can_resume(p->calls) && fd < 0 &&
 	       why.code == ERR_UNAVAILABLE && p->dialled < limit_get(LIMIT_REDIALS)) {
 		/* The delay grows with each attempt. A cancel ends the delay, but not if the
@@ -400,7 +401,7 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 				(unsigned long long)p->patience_ms);
 		return error_set(
 			err, ERR_TIMEOUT,
-			"the guest agent has not reported the end of the command, whose timeout of %lld s has passed",
+			"the guest agent has not reported the end of the command, whose timeout of %lld s has passed: the guest hangs, or has too much to do",
 			(long long)timeout_ms(p) / 1000);
 	}
 	/* When the pump has ended, the caller closes the connection, which also ends the

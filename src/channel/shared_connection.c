@@ -122,8 +122,8 @@ static int shared_take_items(struct shared_connection *shared, struct error *err
 		return error_set(
 			err, ERR_UNAVAILABLE,
 			calls->reached
-				? "the connection to the guest was lost"
-				: "cannot reach the guest: it refuses connections to its agent");
+				? "the connection to the guest was lost: the machine may have ended"
+				: "the guest refuses connections to its agent: the agent has ended, or does not listen yet");
 	return got;
 }
 
@@ -309,11 +309,11 @@ static int unanswered(const struct shared_connection *shared, const struct waite
 	if (!shared->connection.calls.reached)
 		return error_set(err, ERR_TIMEOUT,
 				 "the guest does not answer: %s before its agent was reached",
-				 w->cancelled ? "cancelled" : "the time was over");
+				 w->cancelled ? "the call was cancelled" : "the time was over");
 	return error_set(
 		err, ERR_TIMEOUT,
 		"the guest does not answer: %s, and the end of the command was not confirmed within %llu ms",
-		w->cancelled ? "cancelled" : "the time is over",
+		w->cancelled ? "the call was cancelled" : "the time is over",
 		(unsigned long long)limit_get(LIMIT_CANCEL_MS));
 }
 

@@ -14,7 +14,9 @@ json_t *words_json(const char *const *words, struct error *err)
 
 	for (; *words; words++) {
 		if (json_array_append_new(array, json_string(*words)) < 0) {
-			error_set(err, ERR_INVALID, "\"%s\" in the command is not UTF-8", *words);
+			error_set(err, ERR_INVALID,
+				  "\"%s\" in the command is not UTF-8: write the command in UTF-8",
+				  *words);
 			return NULL;
 		}
 	}
@@ -26,16 +28,20 @@ int words_env_check(const char *word, struct error *err)
 	const char *equals = strchr(word, '=');
 
 	if (!equals || equals == word)
-		return error_set(err, ERR_INVALID, "environment \"%s\" is not KEY=VALUE", word);
+		return error_set(err, ERR_INVALID,
+				 "\"%s\" does not set an environment variable: write KEY=VALUE",
+				 word);
 	for (const char *c = word; c < equals; c++) {
 		if ((unsigned char)*c <= ' ' || *c == 0x7f)
 			return error_set(
 				err, ERR_INVALID,
-				"environment \"%s\" has a blank in its name, which no variable can have",
+				"environment variable \"%s\" has a blank in its name: leave the blank out",
 				word);
 	}
 	if (!utf8_is_whole(word, strlen(word)))
-		return error_set(err, ERR_INVALID, "environment \"%s\" is not UTF-8", word);
+		return error_set(err, ERR_INVALID,
+				 "environment variable \"%s\" is not UTF-8: write it in UTF-8",
+				 word);
 	return 0;
 }
 

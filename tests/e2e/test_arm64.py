@@ -304,8 +304,8 @@ def test_an_image_that_only_its_guest_can_judge(host, arm64_image):
 
 @foreign
 def test_the_supervisor_names_them_too(host, arm64_kernel):
-    for kernel, architecture, words in ((arm64_kernel["path"], "amd64", "a kernel for arm64, and the machine is amd64"),
-                                        (host.config()["kernelPath"], "arm64", "a kernel for amd64, and the machine is arm64")):
+    for kernel, architecture, words in ((arm64_kernel["path"], "amd64", "a kernel for arm64, but the machine is amd64"),
+                                        (host.config()["kernelPath"], "arm64", "a kernel for amd64, but the machine is arm64")):
         for command in ("check", "prepare", "run"):
             code, answer, _ = host.supervisor(request(command, host.config(kernelPath=kernel, architecture=architecture)))
             assert code == 1 and answer["errorCode"] == "unsupported", answer

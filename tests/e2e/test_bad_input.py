@@ -75,8 +75,8 @@ def test_refused_by_run(host, words, word):
 @pytest.mark.parametrize("words,said", [
     (("run", "--", b"a\xff"), '"a?" in the command is not UTF-8'), (("create", "w", "--", "sh", b"\xff"), '"?" in the command is not UTF-8'),
     (("run", "--base", "b", "--", b"a\xff"), '"a?" in the command is not UTF-8'), (("exec", "w", "--", b"a\xff"), '"a?" in the command is not UTF-8'),
-    (("run", "--env", b"A=\xff", "--", "true"), '--env: environment "A=?" is not UTF-8'),
-    (("exec", "--env", b"A=\xff", "w", "--", "true"), '--env: environment "A=?" is not UTF-8'),
+    (("run", "--env", b"A=\xff", "--", "true"), '--env: environment variable "A=?" is not UTF-8'),
+    (("exec", "--env", b"A=\xff", "w", "--", "true"), '--env: environment variable "A=?" is not UTF-8'),
     (("run", "--user", b"a\xff", "--", "true"), '--user: "a?" is not UTF-8'), (("exec", b"--cwd=/\xff", "w", "true"), '--cwd: "/?" is not UTF-8'),
     (("exec", "-u", "", "w", "true"), '--user: "" is empty'), (("session", "fork", "--on-fork", "", "session-x"), '--on-fork: "" is empty'),
     (("connect", "-u", b"\xff", "w"), '--user: "?" is not UTF-8'), (("ls", b"w:/\xff"), '"/?" is not UTF-8'), (("ls", "w", b"/\xff"), '"/?" is not UTF-8'),

@@ -387,7 +387,7 @@ def test_what_a_running_guest_refuses(vm, tmp_path):
         assert text.endswith(": give another target\n") and "remove" not in text
     assert os.path.exists("/dev/null") and (tmp_path / "link").is_symlink()
     for words in (("cp", "vm:/tmp/..", tmp_path), ("cp", tmp_path / "..", "vm:/tmp/")):
-        assert fails(vm, 1, *words) == 'microagent: a copy cannot have the name "..": give the name at the end of the target\n'
+        assert fails(vm, 1, *words) == 'microagent: a copy cannot have the name "..": end the path of the target with another name\n'
 
     said = "the command was killed: its timeout of 1 s passed"
     assert fails(vm, 124, "exec", "--timeout", 1, "vm", "--", "sleep", "1000") == f"microagent: {said}\n"

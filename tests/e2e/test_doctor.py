@@ -155,7 +155,7 @@ def test_an_initrd_of_which_a_part_is_missing(host):
     whole = initrd.read_bytes()
     os.truncate(initrd, len(whole) // 2)
     hint = "`microagent kernel refresh` makes the initrds of the cache again"
-    all_say(host, f"{initrd}: it is damaged, because a part is missing at its end", hint)
+    all_say(host, f"{initrd}: the initrd is damaged, because a part is missing at its end", hint)
     assert host.json("create", "w", *SMALL, check=1)["errorReason"] == "initrd-damaged"
     found = row(host, "kernel", check=1)
     assert (found["status"], found["remedy"]) == ("failed", "microagent kernel refresh") and str(initrd) in found["detail"]

@@ -181,7 +181,7 @@ def test_a_file_that_is_cut_off_or_missing(elsewhere, bundle):
     refused(elsewhere, bundle, f"{name}.ext4 is a symbolic link")
     image.unlink()
     os.mkfifo(image)
-    refused(elsewhere, bundle, "the source is not a regular file")
+    refused(elsewhere, bundle, "the source of the copy is not a regular file")
 
 
 def set_architecture(manifest):

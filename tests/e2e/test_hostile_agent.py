@@ -60,17 +60,17 @@ def say(*messages):
 
 
 @pytest.mark.parametrize("said, error", [
-    ((b"\xff\xff\xff\xff",), "bad frame from the guest agent"),
-    ((b"\0\0\0\0",), "bad frame from the guest agent"),
-    ((struct.pack(">I", 65536 + 10),), "bad frame from the guest agent"),  # one byte above the limit
-    ((frame(START), struct.pack(">I", 1 << 24), b"\2"), "bad frame from the guest agent"),
+    ((b"\xff\xff\xff\xff",), "the guest agent sent a malformed frame"),
+    ((b"\0\0\0\0",), "the guest agent sent a malformed frame"),
+    ((struct.pack(">I", 65536 + 10),), "the guest agent sent a malformed frame"),  # one byte above the limit
+    ((frame(START), struct.pack(">I", 1 << 24), b"\2"), "the guest agent sent a malformed frame"),
     ((frame(b"\2short"),), "malformed data frame"),
-    ((frame(b"{" * 3000),), "bad message from the guest agent"),
-    ((frame(b'{"event":"start","request":1,"id":"\xff"}'),), "bad message from the guest agent"),
+    ((frame(b"{" * 3000),), "the guest agent sent a malformed message"),
+    ((frame(b'{"event":"start","request":1,"id":"\xff"}'),), "the guest agent sent a malformed message"),
     ((output(5),), "output for request 1, which has not started"),
     ((frame(START), output(5, request=2)), "output for request 2, which was not made"),
     ((frame({**START, "request": 2}),), "about request 2, which was not made"),
-    ((frame(START), frame(START)), "it reports a second start"),
+    ((frame(START), frame(START)), "message reports a second start"),
     ((frame({**EXIT, "exitCode": 256}),), "exitCode"),
     ((frame({"event": "error", "error": "not today"}),), "the guest agent reports: not today"),
     ((frame({"event": "detached", "request": 1, "error": "mine", "errorCode": "conflict"}),),
@@ -237,4 +237,4 @@ def test_lies_to_a_resumable_exec(vm):
 
     with StandIn(vm.state / "vm", serve):
         done = vm("exec", "--resume", 60, "vm", "--", "true", check=125)
-    assert "it reports the start of another command than was asked for; this is a bug, or the guest attacks its host" in done.stderr
+    assert "message reports the start of another command than was asked for: this is a bug, or the guest attacks its host" in done.stderr

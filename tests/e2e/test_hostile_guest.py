@@ -147,7 +147,7 @@ def test_what_a_person_reads_of_it(victim):
         assert "owned" in text or words[-1] == "list", words
 
 
-@pytest.mark.parametrize("kind, error", [("garbage", "from the guest agent"), ("huge", "bad frame from the guest agent"),
+@pytest.mark.parametrize("kind, error", [("garbage", "the guest agent sent a malformed "), ("huge", "the guest agent sent a malformed frame"),
                                          ("silence", "has not answered within 300 ms"), ("gone", "")])
 def test_another_in_the_place_of_the_agent(steady, kind, error):
     """Each call that it gets fails with a reason. The agent answers again when it has its port back."""

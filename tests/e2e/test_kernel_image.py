@@ -298,7 +298,7 @@ def test_a_kernel_for_another_architecture_is_refused(host, cache):
     path = host.base / "Image"
     words = foreign_kernel(path)
     answer = host.json("kernel", "install", "--arch", os.uname().machine, "--from", path, check=1)
-    assert answer["errorCode"] == "unsupported" and f"{path}: it {words}, not for" in answer["error"]
+    assert answer["errorCode"] == "unsupported" and f"{path} {words}, not for" in answer["error"]
     assert not list(cache.glob("kernels/*"))
 
 
@@ -312,7 +312,7 @@ def test_a_kernel_for_another_architecture_is_named_before_the_boot(host):
         identity = {"requestID": "r", "runtimeID": "w", "role": "workload", "backend": "qemu"}
         code, answer, _ = host.supervisor({"command": command, "identity": identity, "config": config})
         assert code == 1 and answer["errorCode"] == "unsupported", answer
-        assert f"config.kernelPath: {path}: it {words}" in answer["error"], answer
+        assert f"config.kernelPath: {path}: the file {words}" in answer["error"], answer
     assert not (host.state / "w").exists() and not host.processes()
 
 

@@ -125,14 +125,14 @@ def test_check_looks_at_the_init(alone):
                           env={**alone.env, "MICROAGENT_CACHE_DIR": str(alone.cache)})
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["errorCode"]) == (1, "invalid"), answer
-    assert f"none can be made for it: {spy}/microagent-init is not a program for " in answer["error"], answer
+    assert f"microagent cannot make one for it: {spy}/microagent-init is not a program for " in answer["error"], answer
     assert not alone.cache.exists() and not (alone.state / "agent-1").exists()
 
 
 def refused(host, code, *words, command="check"):
     status, answer = host.ask(command)
     assert (status, answer["errorCode"]) == (1, code), answer
-    assert answer["error"].startswith(f"config.kernelPath: {host.kernel} has no initrd beside it, which must carry the guest's init, and none can be made for it: ")
+    assert answer["error"].startswith(f"config.kernelPath: the kernel {host.kernel} has no initrd beside it, and microagent cannot make one for it: ")
     for word in words:
         assert word in answer["error"], answer
     assert not (host.state / "agent-1").exists()

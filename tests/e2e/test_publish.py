@@ -283,7 +283,7 @@ def bound_port(host):
     host("delete", "second", check=0)
 
 
-HOLDER = 'workspace "w" of %s publishes 127.0.0.1:%s, and has that port of IPv4 and IPv6 even if nothing listens there yet; stop it, or choose another port'
+HOLDER = 'workspace "w" of %s publishes 127.0.0.1:%s, and this takes that port of IPv4 and IPv6 even if nothing listens there yet; stop that workspace, or choose another port'
 
 
 OWN = ('cannot publish %s: workspace "w" already publishes 127.0.0.1:%s to port %s of the guest, and this takes that port of both IPv4 and IPv6\n'
@@ -639,7 +639,7 @@ def test_a_port_of_a_running_machine(host):
     assert ask(first, b"e" + b"once more") == b"once more"
     host("network", "publish", "w", f"{second}:{V4}", check=0)
     done = host("network", "publish", "w", f"{free_port()}:{V4}")
-    assert done.returncode == 1 and "2 ports of it are published, which is the most" in done.stderr, done
+    assert done.returncode == 1 and "it already publishes 2 ports, the most for one machine" in done.stderr, done
     host("network", "unpublish", "w", str(second), check=0)
     a_guest_that_does_not_answer(host, second)
     host("quarantine", "w", check=0)

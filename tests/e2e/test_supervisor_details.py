@@ -112,7 +112,7 @@ def test_what_is_no_kernel_is_refused(host):
         for command in ("check", "prepare", "run"):
             code, answer = ask(host, command, host.config(kernelPath=path, initrdPath=default_kernel(host)["path"] + ".initrd"))
             assert (code, answer["errorCode"]) == (1, "invalid"), answer
-            assert answer["error"] == f"config.kernelPath: {path}: it is not a kernel (neither a bzImage, an ELF image nor an arm64 Image)"
+            assert answer["error"] == f"config.kernelPath: {path}: the file is not a kernel (neither a bzImage, an ELF image nor an arm64 Image)"
             assert (answer["errorReason"], answer["errorSubject"]) == ("not-a-kernel", path)
             assert not (host.state / "w").exists()
 
@@ -236,8 +236,8 @@ def test_what_the_host_has_not(host):
     code, answer = ask(host, "check", host.config(kernelPath=str(kernel)))
     assert (code, answer["errorCode"], answer["errorReason"]) == (1, "not-found", "no-initrd"), answer
     assert "config.initrdPath" not in answer["error"] and f"{kernel}.initrd" not in answer["error"]
-    assert answer["error"] == f"config.kernelPath: {kernel} has no initrd beside it, which must carry the guest's init, and none can be made " \
-        f"for it: without its modules, {modules}, it would not boot"
+    assert answer["error"] == f"config.kernelPath: the kernel {kernel} has no initrd beside it, and microagent cannot make one " \
+        f"for it: an initrd without the modules in {modules} would not boot the kernel"
     named = {"kernelPath": str(kernel), "initrdPath": str(host.base / "other")}
     code, answer = ask(host, "check", host.config(**named))
     assert code == 1 and answer["error"] == f"config.initrdPath: {host.base}/other does not exist"

@@ -244,8 +244,9 @@ static void an_initrd_that_ends_too_early_is_told(void **state)
 		at = size = 7;
 		assert_int_equal(cpio_find(fd, "init", &at, &size, &err), -1);
 		assert_code(err, ERR_INVALID);
-		assert_string_equal(err.msg,
-				    "it is damaged, because it ends in the middle of an entry");
+		assert_string_equal(
+			err.msg,
+			"the initrd is damaged, because it ends in the middle of an entry: make it again");
 		assert_true(at == 7 && size == 7);
 	}
 }

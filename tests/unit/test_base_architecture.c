@@ -136,7 +136,9 @@ static void a_kernel_is_for_its_machine_alone(void **state)
 	assert_ok(architecture_check_kernel(fd, ARCHITECTURE_ARM64, &err));
 	assert_int_equal(architecture_check_kernel(fd, ARCHITECTURE_AMD64, &err), -1);
 	assert_code(err, ERR_UNSUPPORTED);
-	assert_string_equal(err.msg, "it is a kernel for arm64, and the machine is amd64");
+	assert_string_equal(
+		err.msg,
+		"the file is a kernel for arm64, but the machine is amd64: choose another kernel, or another architecture");
 }
 
 static void what_is_surely_no_kernel_is_refused(void **state)

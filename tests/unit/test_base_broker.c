@@ -173,7 +173,7 @@ static void it_knows_its_own_alone(void **state)
 	assert_int_equal(err.code, ERR_DENIED);
 	assert_string_equal(
 		err.msg,
-		"the broker refuses, because this process is not one of the machine: this is a bug, or the live supervisor was taken over");
+		"the broker refuses the request, because this process does not belong to the machine: this is a bug, or the live supervisor was taken over");
 	assert_int_equal(proc_start_time(1, &ticks, &err), -1);
 	assert_int_equal(err.code, ERR_DENIED);
 	assert_int_equal(proc_start_time(0, &ticks, &err), -1);

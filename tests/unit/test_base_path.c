@@ -286,7 +286,7 @@ static int replace_on_a_full_disk(const struct scratch *s)
 	if (path_clone_file_at(from, dir, "copy", 0600, NULL, &err) == 0 || err.errnum != ENOSPC)
 		return 5;
 	if (path_clone_with_room_at(from, dir, "copy", 0600, 0, &err) == 0 ||
-	    err.code != ERR_UNAVAILABLE || !strstr(err.msg, "bytes are free and 65536 are needed"))
+	    err.code != ERR_UNAVAILABLE || !strstr(err.msg, "bytes are free, but 65536 are needed"))
 		return 8;
 	if (count_entries(dir) != 1)
 		return 6;

@@ -408,7 +408,7 @@ static void a_file_without_a_name(void **state)
 	put(line.fd, TREE_DIR, "", "");
 	lseek(line.fd, 0, SEEK_SET);
 	assert_int_equal(tree_receive(&line, &target, NULL, &err), -1);
-	assert_string_equal(err.msg, "f is a directory, not a file");
+	assert_string_equal(err.msg, "f is a directory, not a file: name a file");
 	close(line.fd);
 }
 

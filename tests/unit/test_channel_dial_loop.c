@@ -281,7 +281,9 @@ static void the_deadline(void **state)
 		rounds(stage);
 		assert_int_equal(stage->calls, 1);
 		assert_code(stage->why, ERR_TIMEOUT);
-		assert_string_equal(stage->why.msg, "the guest does not answer on its port 2222");
+		assert_string_equal(
+			stage->why.msg,
+			"the guest does not answer on its port 2222: it is paused, hangs, or has too much to do");
 		stage->calls = 0;
 		close(fd);
 	}

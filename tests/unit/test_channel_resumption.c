@@ -294,7 +294,7 @@ static void test_lies_about_the_start(void **state)
 		int64_t offset;
 	} lies[] = {
 		{"other",
-		 "it reports the start of another command than was asked for; this is a bug, or the guest attacks its host",
+		 "message reports the start of another command than was asked for: this is a bug, or the guest attacks its host",
 		 0},
 		{"known", "cannot have taken 3 bytes", 3},
 		{"known", "stdinOffset", -3},

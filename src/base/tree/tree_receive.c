@@ -164,7 +164,7 @@ static int receive_data(struct receiver *r, int to, struct error *err)
 	if (digest != tree_digest_end(r->digest))
 		return error_set(
 			err, ERR_IO,
-			"%.300s was changed on its way, because its digest differs from the one that was sent: copy it again",
+			"the copy of %.300s is damaged, because its digest differs from the one that was sent: copy the file again",
 			shown(r));
 	return holes && ftruncate(to, (off_t)at) < 0 ? receive_failed(r, err) : 0;
 }
@@ -432,7 +432,8 @@ static int receive_root(struct receiver *r, struct error *err)
 	if (r->entry.type == TREE_FILE)
 		return receive_root_file(r, err);
 	if (target->dir < 0)
-		return error_set(err, ERR_INVALID, "%.300s is a directory, not a file", shown(r));
+		return error_set(err, ERR_INVALID, "%.300s is a directory, not a file: name a file",
+				 shown(r));
 	if (fstatat(target->dir, target->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return error_errno(err, EEXIST, "%.300s", shown(r));
 	r->open = 1;

@@ -277,9 +277,10 @@ static int send_root(struct sender *s, int root_fd, const char *path, bool confi
 		return send_file(s, fd, &st, err);
 	if (S_ISDIR(st.st_mode))
 		return send_dir(s, steal_fd(&fd), &st, 0, err);
-	return error_set(err, ERR_INVALID,
-			 "%.300s is neither a file nor a directory, and nothing else can be copied",
-			 path);
+	return error_set(
+		err, ERR_INVALID,
+		"%.300s is neither a file nor a directory, and nothing else can be copied: leave it out",
+		path);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ static int set_target_name(struct tree_target *target, const char *name, struct 
 	    !strcmp(name, ".."))
 		return error_set(
 			err, ERR_INVALID,
-			"a copy cannot have the name \"%.255s\": give the name at the end of the target",
+			"a copy cannot have the name \"%.255s\": end the path of the target with another name",
 			name);
 	snprintf(target->name, sizeof(target->name), "%s", name);
 	if (fstatat(target->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)

@@ -18,9 +18,10 @@ enum { ENTRY_HEAD = 1 + 4 + 8 + 4 + 8 + 4 + 4, DIGEST_BYTES = 8, SPACE_LEAST = 4
 int tree_count(const struct tree_line *line, uint64_t *counted, uint64_t more, struct error *err)
 {
 	if (line->limit && more > line->limit - *counted)
-		return error_set(err, ERR_CONFLICT,
-				 "the copy is larger than the limit of %llu bytes",
-				 (unsigned long long)line->limit);
+		return error_set(
+			err, ERR_CONFLICT,
+			"the copy is larger than the limit of %llu bytes: copy less at once",
+			(unsigned long long)line->limit);
 	*counted += more;
 	return 0;
 }
@@ -57,8 +58,10 @@ static int wait_line(int fd, int cancel, int silence_ms, short events, bool dupl
 		if (errno != EINTR)
 			return error_errno(err, errno, "poll");
 	if (got == 0)
-		return error_set(err, ERR_TIMEOUT,
-				 "the other side of the copy was silent for %d ms", silence_ms);
+		return error_set(
+			err, ERR_TIMEOUT,
+			"the other side of the copy was silent for %d ms: it hangs, or has too much to do",
+			silence_ms);
 	if (slots[1].revents)
 		return error_set(err, ERR_UNAVAILABLE, "cancelled");
 	return duplex && (slots[0].revents & (POLLIN | POLLHUP | POLLERR));
@@ -69,7 +72,9 @@ static int wait_line(int fd, int cancel, int silence_ms, short events, bool dupl
 static int spoken(struct tree_writer *w, struct error *err)
 {
 	w->spoken = true;
-	return error_set(err, ERR_IO, "the other side has ended the copy before it was complete");
+	return error_set(
+		err, ERR_IO,
+		"the other side of the copy ended before the copy was complete: copy again");
 }
 
 static int write_all(struct tree_writer *w, struct error *err)
@@ -226,7 +231,7 @@ static int read_more(struct tree_reader *r, struct error *err)
 	if (n == 0)
 		return error_set(
 			err, ERR_IO,
-			"the stream of files ended before the copy was complete: its sender has ended");
+			"the stream of files ended before the copy was complete, because its sender has ended: copy again");
 	r->end += (size_t)n;
 	return 0;
 }

@@ -46,7 +46,8 @@ int process_memory(pid_t pid, struct process_memory *out, struct error *err)
 {
 	(void)pid;
 	(void)out;
-	return error_set(err, ERR_UNSUPPORTED, "macOS does not show whose memory a process has");
+	return error_set(err, ERR_UNSUPPORTED,
+			 "macOS does not show which memory belongs to one process alone");
 }
 
 int process_boot_id(char out[37], struct error *err)

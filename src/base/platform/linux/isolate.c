@@ -169,6 +169,6 @@ int isolate_restore_parent(const struct isolate_parent *kept, struct error *err)
 	if (getppid() != kept->parent)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the process that started this one has ended, so this one is not needed any more");
+			"this process is not needed any more, because the process that started it has ended");
 	return 0;
 }

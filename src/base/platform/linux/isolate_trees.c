@@ -97,7 +97,7 @@ static int plant_tree(const struct isolate_tree *tree, int clone, struct error *
 		       ? 0
 		       : error_set(
 				 err, ERR_UNAVAILABLE,
-				 "this kernel cannot mount a directory so that links in it are not followed (Linux 5.10 can)");
+				 "this kernel cannot mount a directory so that links in it are not followed: boot this host with Linux 5.10 or newer");
 }
 
 static int plant_trees(void *data, struct error *err)
@@ -187,8 +187,7 @@ int isolate_trees_try(const struct isolate_reach *reach, struct error *err)
 	}
 	close(steal_fd(&to));
 	if (pid < 0 || fd_read_exact(from, &why, sizeof(why), NULL) < 0)
-		error_set(&why, ERR_IO,
-			  "it cannot be tried, because no process could be started for it");
+		error_set(&why, ERR_IO, "no process could be started to try that");
 	if (pid > 0)
 		waitpid(pid, &status, 0);
 	if (why.code == ERR_NONE)

@@ -183,8 +183,9 @@ static int take_verdict(const struct netlink_reply *reply, struct error *err)
 	int32_t code;
 
 	if (reply->body.len < sizeof(code))
-		return error_set(err, ERR_IO,
-				 "the kernel's answer by netlink is incomplete: this is a bug");
+		return error_set(
+			err, ERR_IO,
+			"the kernel's answer by netlink is incomplete: this is a bug of microagent or of this kernel");
 	memcpy(&code, reply->body.data, sizeof(code));
 	if (code >= 0)
 		return 0;
@@ -219,8 +220,9 @@ int netlink_take(struct netlink_bytes datagram, uint32_t sequence, netlink_take_
 	}
 	return datagram.len == 0
 		       ? 1
-		       : error_set(err, ERR_IO,
-				   "the kernel's answer by netlink is incomplete: this is a bug");
+		       : error_set(
+				 err, ERR_IO,
+				 "the kernel's answer by netlink is incomplete: this is a bug of microagent or of this kernel");
 }
 
 int netlink_open(int protocol, struct error *err)

@@ -79,7 +79,7 @@ int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner
 	if (stage->count == PROC_STAGE_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			"a machine takes at most %d files of the host, and the config has more: leave out some disks or bundles",
+			"a machine takes at most %d files of the host, but the config has more: leave out some disks or bundles",
 			PROC_STAGE_MAX);
 	if (owner && !S_ISDIR(st.st_mode) && !is_open_to_all(&st, read_only)) {
 		/* The user namespace maps the owner and the group of the file to the number

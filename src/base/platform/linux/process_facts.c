@@ -60,8 +60,10 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 		if ((field = strchr(field, ' ')))
 			field++;
 	if (!field || *field < '0' || *field > '9')
-		return error_set(err, ERR_IO, "%s has no start time of the process: this is a bug",
-				 path);
+		return error_set(
+			err, ERR_IO,
+			"%s has no start time of the process: this is a bug of microagent or of this kernel",
+			path);
 	*began = strtoull(field, NULL, 10);
 	return 0;
 }
@@ -109,7 +111,7 @@ int process_boot_id(char out[37], struct error *err)
 	if (id.len < 36)
 		return error_set(
 			err, ERR_IO,
-			"%s is shorter than an id of a boot has to be: /proc is not that of Linux",
+			"%s is too short to be the id of a boot: /proc on this host is not that of Linux",
 			path);
 	memcpy(out, buf_bytes(&id), 36);
 	out[36] = '\0';

@@ -68,7 +68,7 @@ int process_stop(const struct proc *process, const char *name, struct error *err
 			(void)pidfd_send_signal(pidfd, SIGCONT, NULL, 0);
 			return error_set(
 				err, ERR_TIMEOUT,
-				"%s cannot be examined, because a thread of it does not stand still after a signal to stop",
+				"%s cannot be examined, because a thread of it does not stop after a signal to stop: try again",
 				name);
 		}
 		nanosleep(&moment, NULL);
@@ -100,7 +100,7 @@ static int add_switches(int tasks, const char *thread, uint64_t *out, struct err
 	if (n < 0)
 		return error_set(
 			err, ERR_TIMEOUT,
-			"a process cannot be examined, because a thread of it has ended meanwhile");
+			"a process of the machine cannot be examined, because one of its threads has ended meanwhile: try again");
 	text[n] = '\0';
 	first = strstr(text, wanted);
 	second = strstr(text, forced);
@@ -125,7 +125,7 @@ int process_count_switches(const struct proc *process, uint64_t *out, struct err
 	if (!dir || !all_stand_still(own))
 		return error_set(
 			err, ERR_TIMEOUT,
-			"process %d cannot be examined, because it does not stand still after a signal to stop",
+			"process %d cannot be examined, because it does not stop after a signal to stop: try again",
 			(int)process->pid);
 	while ((entry = readdir(dir)))
 		if (*entry->d_name != '.' && add_switches(dirfd(dir), entry->d_name, &sum, err) < 0)

@@ -50,8 +50,10 @@ int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struc
 	if (!rights)
 		return error_errno(err, ENOMEM, "start %s", spec->argv[0]);
 	if (pread(spec->filter, rights->code, (size_t)st.st_size, 0) != st.st_size)
-		return error_set(err, ERR_IO, "start %s: the system call filter cannot be read",
-				 spec->argv[0]);
+		return error_set(
+			err, ERR_IO,
+			"start %s: the system call filter cannot be read: this is a bug of microagent",
+			spec->argv[0]);
 	rights->filter = (struct sock_fprog){
 		.len = (unsigned short)((size_t)st.st_size / sizeof(*rights->code)),
 		.filter = rights->code,
@@ -71,7 +73,7 @@ int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, st
 	if (item->userns_fd >= 0 && (errnum == EINVAL || errnum == EOPNOTSUPP))
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"%.120s: its file system does not support the mount that the machine's user needs (idmapped mounts: ext4, XFS, btrfs, and tmpfs since Linux 6.3)",
+			"%.120s: its file system has no idmapped mounts, which the machine's user needs: put it on ext4, XFS, btrfs, or (since Linux 6.3) tmpfs",
 			item->path);
 	return error_errno(err, errnum, "%s", item->path ? item->path : "a device node");
 }
