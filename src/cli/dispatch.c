@@ -69,8 +69,9 @@ static int unknown_command(struct cli *cli, const char *parent,
 	if (near)
 		return cli_usage(cli, err, "unknown command \"%s\": did you mean \"%s%s%s\"?", word,
 				 parent, *parent ? " " : "", near);
-	return cli_usage(cli, err, "unknown command \"%s\": `microagent %s%s--help` lists them",
-			 word, parent, *parent ? " " : "");
+	return cli_usage(cli, err,
+			 "unknown command \"%s\": `microagent %s%s--help` lists the commands", word,
+			 parent, *parent ? " " : "");
 }
 
 static int run_command(struct cli *cli, const char *parent, const struct cli_command *command,
@@ -159,7 +160,7 @@ int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *
 	if (used == count)
 		return cli_usage(
 			cli, err,
-			"no command given: `microagent --help` lists them, and `microagent doctor` says what this host can do");
+			"no command is given: `microagent --help` lists the commands, and `microagent doctor` says what this host can do");
 	if (count == used + 5 && strcmp(words[used], "__error") == 0)
 		return told_error(words + used + 1, err);
 	command = cli_find(cli_commands, words[used]);

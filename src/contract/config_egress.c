@@ -50,8 +50,9 @@ static int check_rule_count(const json_t *list, const char *key, size_t most, st
 	if (count <= most)
 		return 0;
 	return error_set(err, ERR_INVALID,
-			 PATH ".%s: %zu entries are given, and at most %zu are allowed", key, count,
-			 most);
+			 PATH
+			 ".%s: %zu entries are given, but at most %zu are allowed: leave some out",
+			 key, count, most);
 }
 
 /* Decodes the list of names. The canonical list has each rule once, in its canonical form. */

@@ -83,8 +83,9 @@ int decode_rootfs_base(struct config_decode *d, struct error *err)
 	if (decode_machine_path(d, "rootfsBase", JSON_OPTIONAL, err) < 0)
 		return -1;
 	if (json_object_get(d->out, "rootfsBase") && !json_object_get(d->out, "rootfsPath"))
-		return error_set(err, ERR_INVALID,
-				 "config.rootfsBase needs config.rootfsPath, the layer over it");
+		return error_set(
+			err, ERR_INVALID,
+			"config.rootfsBase needs config.rootfsPath, the layer over it: give both");
 	return 0;
 }
 
@@ -245,7 +246,7 @@ int decode_cgroup_limits(struct config_decode *d, struct error *err)
 	if (*group && *group != '/')
 		return error_set(
 			err, ERR_INVALID,
-			"config.cgroupLimits cannot be \"required\" while config.cgroup is \"%s\", which sets no limits",
+			"config.cgroupLimits cannot be \"required\" while config.cgroup is \"%s\", which sets no limits: change one of the two",
 			group);
 	return json_put_string(d->out, "cgroupLimits", words[index], err);
 }
@@ -273,7 +274,7 @@ int decode_limits(struct config_decode *d, struct error *err)
 	    !strcmp(mode, network_mode_names[NETWORK_ISOLATED]))
 		return error_set(
 			err, ERR_INVALID,
-			"config.limits.netBytesPerSecond needs a network, and mode is \"isolated\"");
+			"config.limits.netBytesPerSecond needs a network, and mode is \"isolated\": change one of the two");
 	return json_object_size(out) ? json_put(d->out, "limits", json_incref(out), err) : 0;
 }
 

@@ -63,7 +63,7 @@ static int refuse_overlap(json_t *seen, const json_t *out, const char *path, str
 	if (other && (!strcmp(host, any) || !strcmp(other, any)))
 		return error_set(
 			err, ERR_INVALID,
-			"%s has the same host port %d as another forward: %s and %s are the same address",
+			"%s has the same host port %d as another forward: %s and %s are the same address, so leave one of the two out",
 			path, port, host, other);
 	value = json_string(host);
 	return other ? (json_decref(value), 0) : json_put(seen, key, value, err);
@@ -109,13 +109,14 @@ int config_check_prefix(struct prefix prefix, const char *what, struct error *er
 			err, ERR_INVALID,
 			"%s is the prefix of all addresses: name those that the guest needs", what);
 	if (prefix.address >> 24 == IN_LOOPBACKNET)
-		return error_set(err, ERR_INVALID,
-				 "%s is the guest's own loopback; it does not lead to this host",
-				 what);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is the guest's own loopback, which does not lead to this host: leave it out",
+			what);
 	if (prefix_is_secret(prefix))
 		return error_set(
 			err, ERR_INVALID,
-			"%s is link-local or the address of a cloud's metadata service; no guest can reach it",
+			"%s is link-local or the address of a cloud's metadata service, which no guest can reach: leave it out",
 			what);
 	return 0;
 }
@@ -241,9 +242,11 @@ int decode_network(struct config_decode *d, struct error *err)
 		return -1;
 	allowed = json_array_size(json_object_get(out, "allow"));
 	if (d->strict && allowed > PREFIXES_ALLOW_MAX)
-		return error_set(err, ERR_INVALID,
-				 PATH ".allow: %zu entries are given, and at most %d are allowed",
-				 allowed, PREFIXES_ALLOW_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			PATH
+			".allow: %zu entries are given, but at most %d are allowed: leave some out",
+			allowed, PREFIXES_ALLOW_MAX);
 	if (decode_egress(d, network, (enum network_mode)mode, out, err) < 0)
 		return -1;
 	/* A backend without the mode "bridged" refuses the mode with its own message. */

@@ -72,7 +72,8 @@ static int decode_disk(struct config_decode *d, const json_t *item, const char *
 	if (!strcmp(json_text(out, "name", NULL), "rootfs"))
 		return error_set(
 			err, ERR_INVALID,
-			"%s.name must not be \"rootfs\", which is the name of the root disk", path);
+			"%s.name must not be \"rootfs\", which is the name of the root disk: choose another name",
+			path);
 	if (decode_host_path(item, path, out, err) < 0 ||
 	    decode_mountpoint(d, item, path, out, err) < 0 ||
 	    decode_direct(item, path, out, err) < 0)
@@ -121,7 +122,7 @@ static int decode_caching(const json_t *item, const char *path, json_t *out, str
 	if (timeout && cache == SHARE_CACHE_NONE)
 		return error_set(
 			err, ERR_INVALID,
-			"%s.timeoutSeconds says how long names and attributes are kept, but the cache \"none\" keeps nothing",
+			"%s.timeoutSeconds says how long names and attributes are kept, but the cache \"none\" keeps nothing: leave it out",
 			path);
 	if (locks && !timeout && !*json_text(item, "cache", ""))
 		cache = SHARE_CACHE_NONE;

@@ -22,9 +22,10 @@ static int decode_port(const json_t *object, const char *path, enum json_need ne
 	if (json_get_int(object, path, "port", need, 1, PORT_MAX, port, err) < 0)
 		return -1;
 	if (*port == CONTROL_PORT || *port == LINK_PORT)
-		return error_set(err, ERR_INVALID,
-				 "%s.port must not be %d, which is microagent's own", path,
-				 (int)*port);
+		return error_set(
+			err, ERR_INVALID,
+			"%s.port must not be %d, which is microagent's own port: choose another",
+			path, (int)*port);
 	return 0;
 }
 

@@ -57,11 +57,11 @@ int decode_env(struct config_decode *d, struct error *err)
 	{
 		if (!*name)
 			return error_set(err, ERR_INVALID,
-					 "config.env has a variable without a name");
+					 "config.env has a variable without a name: give it one");
 		if (strchr(name, '='))
 			return error_set(
 				err, ERR_INVALID,
-				"config.env has a variable with \"=\" in its name: \"%.200s\"",
+				"config.env has a variable with \"=\" in its name, \"%.200s\": leave the \"=\" out",
 				name);
 		if (!is_plain_string(value))
 			return error_set(err, ERR_INVALID,

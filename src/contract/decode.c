@@ -169,7 +169,8 @@ int decode_unique(json_t *seen, const char *key, const char *path, const char *w
 	const json_t *first = json_object_get(seen, key);
 
 	if (first)
-		return error_set(err, ERR_INVALID, "%s has the same %s \"%.200s\" as %s", path,
+		return error_set(err, ERR_INVALID,
+				 "%s has the same %s \"%.200s\" as %s: change one of the two", path,
 				 what, key, json_string_value(first));
 	return json_put_string(seen, key, path, err);
 }
@@ -206,19 +207,20 @@ int decode_mountpoint(struct config_decode *d, const json_t *item, const char *p
 	if (!mountpoint)
 		return -1;
 	if (!strcmp(mountpoint, "/"))
-		return error_set(err, ERR_INVALID,
-				 "%s.mountpoint must not be \"/\", where the root file system is",
-				 path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s.mountpoint must not be \"/\", where the root file system is: choose another directory",
+			path);
 	/* A record may be older than these rules and must still be readable. */
 	if (d->strict && is_kernels_own(mountpoint))
 		return error_set(
 			err, ERR_INVALID,
-			"%s.mountpoint is \"%.100s\", but /proc, /sys and /dev belong to the guest's kernel",
+			"%s.mountpoint is \"%.100s\", but /proc, /sys and /dev belong to the guest's kernel: choose another directory",
 			path, mountpoint);
 	if (d->strict && has_long_component(mountpoint))
 		return error_set(
 			err, ERR_INVALID,
-			"%s.mountpoint has a name of more than %d bytes in it, which no file system of the guest can have",
+			"%s.mountpoint has a name of more than %d bytes in it, which no file system of the guest can have: choose a shorter name",
 			path, NAME_BYTES);
 	if (decode_unique(d->mountpoints, mountpoint, path, "mountpoint", err) < 0)
 		return -1;

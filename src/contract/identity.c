@@ -74,7 +74,7 @@ int identity_decode(json_t *json, const char *backend, struct identity *out, str
 	if (strcmp(identity.backend, backend) != 0)
 		return error_set(
 			err, ERR_INVALID,
-			"identity.backend is \"%.64s\", but this is the supervisor of \"%s\"",
+			"identity.backend is \"%.64s\", but this is the supervisor of \"%s\": change the backend, or ask its supervisor",
 			identity.backend, backend);
 	identity.role = role_names[role];
 	*out = identity;

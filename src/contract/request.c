@@ -127,7 +127,7 @@ static int refuse_console_of_session(const struct request *request, struct error
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"config.console: a session cannot have a shell on its console, because no audit log would record what is done there");
+		"config.console: a session cannot have a shell on its console, because no audit log would record what is done there: leave it out");
 }
 
 /* Fills all members of `out` except document. */
@@ -165,11 +165,12 @@ static json_t *load_document(const void *data, size_t len, struct error *err)
 	json_t *document;
 
 	if (!len) {
-		error_set(err, ERR_INVALID, "the request is empty; one JSON object is expected");
+		error_set(err, ERR_INVALID, "the request is empty: send one JSON object");
 		return NULL;
 	}
 	if (len > most) {
-		error_set(err, ERR_INVALID, "the request is longer than %zu bytes", most);
+		error_set(err, ERR_INVALID,
+			  "the request is longer than %zu bytes: send a shorter one", most);
 		return NULL;
 	}
 	document = json_load_nul(data, len, err);

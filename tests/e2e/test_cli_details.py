@@ -116,7 +116,7 @@ def test_delete_says_what_it_did(host):
     (("status", "a/b"), "a/b"),
     (("logs", "a/b"), "a/b"),
     (("delete", "box", "a/b"), "a/b"),
-    (("run", "--env", "NO_SUCH_VARIABLE", "--", "true"), "you have no variable \"NO_SUCH_VARIABLE\"; KEY=VALUE gives one"),
+    (("run", "--env", "NO_SUCH_VARIABLE", "--", "true"), "your environment has no variable \"NO_SUCH_VARIABLE\": write KEY=VALUE to give it a value"),
     (("run", "--env", "BAD KEY=1", "--", "true"), "BAD KEY"),
     (("exec", "--env", "=1", "box", "--", "true"), "KEY=VALUE"),
     (("run", "--name", "../x", "--", "true"), "../x"),
@@ -248,8 +248,8 @@ def test_options_that_are_empty_or_no_such_word(host):
     (("exec", "w", "--", ""), 'the command "" is empty'),
     (("create", "w", ""), 'the command "" is empty'),
     (("cp", "/etc/passwd", "w:rel"), "w:rel: the path in the workspace must be absolute"),
-    (("cp", "a", "b"), "exactly one of the two"),
-    (("bogus",), 'unknown command "bogus": `microagent --help` lists them'),
+    (("cp", "a", "b"), "exactly one of the source and the target"),
+    (("bogus",), 'unknown command "bogus": `microagent --help` lists the commands'),
     (("--json", "connect", "--serial", "w"), "--json"),
 ])
 def test_what_is_wrong_is_quoted(host, words, text):

@@ -14,7 +14,7 @@ from conftest import BIN, default_kernel, image
 from test_kernel_image import other_kernel
 
 SMALL = ("--memory", 256, "--cpus", 1)
-OTHER_AGENT = "is from another build of microagent: `microagent kernel refresh` puts the present one in"
+OTHER_AGENT = "is from another build of microagent: `microagent kernel refresh` puts in the agent of this build"
 
 
 def row(host, name, **kw):

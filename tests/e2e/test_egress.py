@@ -411,7 +411,7 @@ def test_wrong_words(host):
     assert done.returncode in (1, 2) and f"{listed}:2: 'http://pypi.org' is a URL" in done.stderr
     listed.write_text("".join(f"n{i}.example\n" for i in range(300)))
     done = host("create", "w", "--network", "nat", "--egress-from", str(listed))
-    assert done.returncode in (1, 2) and "the names of --egress: 300 entries are given, and at most 256 are allowed" in done.stderr, done.stderr
+    assert done.returncode in (1, 2) and "the names of --egress: 300 entries are given, but at most 256 are allowed" in done.stderr, done.stderr
     done = host("base", "create", "x", "--egress", "pypi.org")
     assert done.returncode == 2 and "leave out --egress" in done.stderr
     assert not (host.state / "w").exists()

@@ -52,8 +52,8 @@ def test_the_command_has_it(host):
     (b"WORD OTHER\n", "notes.env:1: the variable's name has a blank in it"),
     (b"A=1\nB=\xff\n", "notes.env:2: the line is not UTF-8"),
     (b"A=1\nB=se\0cret\n", "notes.env:2: the line has a NUL byte"),
-    (b"A=1\nB=" + b"x" * 131070 + b"\n", "notes.env:2: the variable is longer than the limit of 131071 bytes"),
-    (b"# " + b"x" * 1048576, "--env-file notes.env: more than the limit of 1048576 bytes"),
+    (b"A=1\nB=" + b"x" * 131070 + b"\n", "notes.env:2: the variable is longer than the limit of 131071 bytes: shorten it"),
+    (b"# " + b"x" * 1048576, "--env-file notes.env: the data has more than the limit of 1048576 bytes"),
 ], ids=["no-name", "blank", "blank-alone", "utf-8", "nul", "long-line", "long-file"])
 @pytest.mark.parametrize("words", COMMANDS, ids=["create", "run"])
 def test_what_is_wrong_is_told_by_file_and_line(host, words, content, text):

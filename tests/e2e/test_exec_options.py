@@ -135,7 +135,7 @@ def test_json_says_what_is_cut(vm):
 @pytest.mark.parametrize("words", [("exec", "vm"), ("session", "exec", "session-2026-05-10T14-22-00Z-a7f3")])
 def test_a_line_for_the_shell_is_one_word(vm, words):
     done = vm(*words, "--shell", "true", "true", check=2)
-    assert "--shell takes one line, in quotes" in done.stderr and not done.stdout
+    assert "--shell takes one word: put the whole line in quotes" in done.stderr and not done.stdout
 
 
 def test_a_line_for_the_shell(vm):

@@ -352,7 +352,7 @@ def test_names_that_are_no_text_can_be_told_apart(vm, target):
 
 def test_a_listing_is_bounded(vm, target):
     done = vm("ls", "vm:/etc", env={"MICROAGENT_TEST_LIMIT_LISTING_BYTES": "300"})
-    assert done.returncode == 1 and "the guest's list of the files in /etc cannot be read: more than the limit of 300 bytes" in done.stderr, done.stderr
+    assert done.returncode == 1 and "the guest's list of the files in /etc cannot be read: the data has more than the limit of 300 bytes" in done.stderr, done.stderr
 
 
 def test_ls_of_what_does_not_run(host):

@@ -390,7 +390,7 @@ def test_its_directories_come_back(web):
         done = web("--json", "session", "restore", name, "before", check=0)
         web.wrap = wrap
         assert virtiofsd.PROGRAM.rsplit("/", 1)[1] in json.loads(done.stdout)["snapshot"]["unshared"], done
-        assert f"{given} could not be shared on /given" in done.stderr and f"microagent session share {name} {given}:/given:rw` shares it again" in done.stderr, done
+        assert f"{given} could not be shared on /given" in done.stderr and f"microagent session share {name} {given}:/given:rw` shares the directory again" in done.stderr, done
         assert [line["path"] for line in audited(web, name, "share.missing")] == [str(given)]
         run(web, name, "echo here")
         # The next one has them, though the last had not.
@@ -451,7 +451,7 @@ def test_an_upgrade_of_the_guest_agent(web, renewed):
     for one, point, kept in ((name, "first", "first\n"), (child["name"], "here", "second\n")):
         done = web("session", "restore", one, point, check=0)
         assert done.stdout == f"{one}: booted from the disk of {point}\n"
-        assert "warning: the processes of the session are lost, and it was booted from the snapshot's disk: " \
+        assert "warning: the processes of the session are lost, because the session was booted from the snapshot's disk: " \
             "the template was made with another initrd, and so guest agent" in done.stderr, done.stderr
         assert run(web, one, "cat /home/agent/file") == kept
         assert audited(web, one, "session.restored") == [{"snapshot": point}]

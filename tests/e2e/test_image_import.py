@@ -298,7 +298,7 @@ def test_sizes(host, cache):
     assert disk(cache).stat().st_size == 256 << 20
     assert "MiB" in refused_more(host, simple(host, file("f", bytes(130 << 20)), name="larger", packed=True).path)
     said = host("image", "import", "--size", 1, "box", layout.path, check=2).stderr
-    assert said == "microagent: --size is 1 MiB, and the least is 128: the file system needs some of it for itself\n"
+    assert said == "microagent: --size is 1 MiB, but must be at least 128 MiB: the file system needs a part of the disk for itself\n"
     for wrong in ("0", "127", "-1", "99999999", "x"):
         assert host("image", "import", "--size", wrong, "box", layout.path).returncode == 2
     # Many small files need more inodes than the size alone would give.

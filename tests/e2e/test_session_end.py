@@ -185,7 +185,7 @@ def test_what_no_end_is(host):
     for words in (("--lifetime", "0"), ("--lifetime", "36526d"), ("--lifetime", "4294967295"), ("--idle", "99998d")):
         done = host("session", "create", "--base", "web", *words)
         assert done.returncode == 2, done
-        assert done.stderr.startswith(f'microagent: {words[0]} must be from 1s to 36525d, a hundred years, and is "{words[1]}"\n'), done
+        assert done.stderr.startswith(f'microagent: {words[0]} must be a time from 1s to 36525d (a hundred years), and is "{words[1]}"\n'), done
     assert not host.state.exists()
 
 

@@ -373,7 +373,7 @@ def check_several(host, name):
     (one / "file").write_text("one\n")
     before = told_shares(host, name)
     for words, text in (
-            ((one, two), "cannot both be on /workspace: DIR:/PLACE says where one is"),
+            ((one, two), "cannot both be on /workspace: give one of them another path, as in DIR:/PLACE"),
             ((one, f"{two}:/two", "--ro"), "need one DIR without a place"),
             ((*(f"{one}:/{i}" for i in range(9)),), "there must be from 1 to 8 directories"),
             ((f"{one}:/a", f"{two}:/a"), "two shares have the same mountpoint: /a"),
@@ -403,7 +403,7 @@ def test_several_directories(ours):
     name = create(ours, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "5"})
     check_several(ours, name)
     tree = ours.base / "tree"
-    assert "--share-git shares that too" in ours("session", "create", "--base", "none", "--share", tree).stderr
+    assert "--share-git shares that directory too" in ours("session", "create", "--base", "none", "--share", tree).stderr
     server = servers(ours, name)[2]
     ours("--state-dir", ours.state / "sessions", "quarantine", f"{name}.bundle", check=0)
     check_gone(server)
@@ -559,7 +559,7 @@ def test_they_come_back(ours):
         done = ours("start", name, check=0)
         said = f"{given}:/workspace:rw {ref}:/ref:ro,cache=none"
         assert f"warning: {given} could not be shared on /workspace, and what is written there is lost: " in done.stderr, done.stderr
-        assert f"warning: {ref} could not be shared on /ref" in done.stderr and f"`microagent session share {name} {said}` shares it again" in done.stderr
+        assert f"warning: {ref} could not be shared on /ref" in done.stderr and f"`microagent session share {name} {said}` shares the directory again" in done.stderr
         assert listed(ours, name) is None and not servers(ours, name)
         check_log((added + gone) * 2 + [("share.missing", data) for _, data in gone])
         assert {line["severity"] for line in events(ours, name, "share.missing")} == {"WARNING"}

@@ -291,7 +291,7 @@ def test_refusals(host):
             (("session", "destroy"), "NAME... or --all", 2),
             (("session", "destroy", "--all", "session-2026-05-10T14-22-00Z-a7f3"), "NAME... or --all", 2),
             (("session", "create", "--base", "web", "--share", "/a", "--share", "/b"),
-             "/a and /b cannot both be on /workspace: DIR:/PLACE says where one is", 2),
+             "/a and /b cannot both be on /workspace: give one of them another path, as in DIR:/PLACE", 2),
             (("audit", "verify"), "NAME or --all", 2),
             (("audit", "verify", "--all", "session-2026-05-10T14-22-00Z-a7f3"), "NAME or --all", 2),
             (("session", "gc", "--archives-older", "30x"), "--archives-older must be a number of seconds, or a number with s, m, h or d", 2),

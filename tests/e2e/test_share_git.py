@@ -39,7 +39,7 @@ def worktree(host):
 
 
 def hint(tree, common):
-    return f"{tree} is a git worktree, and git does not work in the guest without {common}, to which its .git leads: --share-git shares that too"
+    return f"{tree} is a git worktree, and git does not work in the guest without {common}, to which its .git leads: --share-git shares that directory too"
 
 
 def test_git_works_in_the_guest(host, debian_image):

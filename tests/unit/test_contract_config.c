@@ -257,8 +257,8 @@ static void prefixes_of_too_many(void **state)
 	json_decref(decoded);
 	json_array_append_new(allow, json_string("10.1.0.0/24"));
 	assert_null(network_decode(network, &err));
-	assert_string_equal(err.msg, "config.network.allow: 257 entries are given, and at most 256 "
-				     "are allowed");
+	assert_string_equal(err.msg, "config.network.allow: 257 entries are given, but at most 256 "
+				     "are allowed: leave some out");
 }
 
 static void egress_of_too_many(void **state)
@@ -277,8 +277,8 @@ static void egress_of_too_many(void **state)
 	json_decref(decoded);
 	json_array_append_new(names, json_string("n256.example"));
 	assert_null(network_decode(network, &err));
-	assert_string_equal(err.msg, "config.network.egress.names: 257 entries are given, and at "
-				     "most 256 are allowed");
+	assert_string_equal(err.msg, "config.network.egress.names: 257 entries are given, but at "
+				     "most 256 are allowed: leave some out");
 }
 
 static void state_dir_alone(void **state)

@@ -116,7 +116,7 @@ static void write_longest(void **state)
 	free(more);
 	assert_true(asprintf(&more, ",\"data\":\"%s\"", above) > 0);
 	expect(p, "write", "/bigger", more,
-	       "{\"size\":0,\"error\":\"payload.data: more than the limit of 16777216 bytes\"}\n");
+	       "{\"size\":0,\"error\":\"payload.data: the data has more than the limit of 16777216 bytes\"}\n");
 	assert_int_equal(open_at(p, "/bigger", O_RDONLY), -1);
 }
 

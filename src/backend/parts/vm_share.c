@@ -238,7 +238,7 @@ static int serve_share(void *data, const struct broker_message *in, struct broke
 	if (!vm->pluggable)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the machine cannot be given a directory while it runs, because it was made without a spare port for one: make it with config.hotplug");
+			"the machine cannot be given a directory while it runs, because it was made without a spare port for one (config.hotplug): make another machine");
 	if (broker_check_ways(err) < 0 || read_asked(in, &share.read_only, &number, err) < 0)
 		return -1;
 	autoclose int dir = open_given(vm, number, share.read_only, &share.terms, err);

@@ -350,7 +350,7 @@ static int may_attach(const struct qemu *qemu, size_t count, struct error *err)
 	if (!qemu->vm.pluggable)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the machine cannot be given a directory while it runs, because it was made without a spare port for one: make it with config.hotplug");
+			"the machine cannot be given a directory while it runs, because it was made without a spare port for one (config.hotplug): make another machine");
 	if (qemu->ram == RAM_PRIVATE) {
 		error_set(
 			err, ERR_CONFLICT,

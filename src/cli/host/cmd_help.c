@@ -4,8 +4,8 @@
 
 static int unknown(struct cli *cli, const char *word, struct error *err)
 {
-	return cli_usage(cli, err, "there is no command \"%s\": `microagent help` lists them",
-			 word);
+	return cli_usage(cli, err,
+			 "there is no command \"%s\": `microagent help` lists the commands", word);
 }
 
 static int run_help(struct cli *cli, const void *values, const struct cli_words *args,

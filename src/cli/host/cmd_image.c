@@ -179,7 +179,8 @@ static int run_image_build(struct cli *cli, const void *values, const struct cli
 	if (guest_check_arch(cli, v->arch, err) < 0)
 		return -1;
 	if (strcmp(args->items[0], "busybox") != 0 && strcmp(args->items[0], "debian") != 0)
-		return cli_usage(cli, err, "no recipe for an image \"%s\": busybox or debian",
+		return cli_usage(cli, err,
+				 "there is no recipe for an image \"%s\": choose busybox or debian",
 				 args->items[0]);
 	n = add_arch(v, words, n);
 	if (v->rebuild)
@@ -209,7 +210,7 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 		return cli_usage(
 			cli, err,
 			"--size is %" PRId64
-			" MiB, and the least is %d: the file system needs some of it for itself",
+			" MiB, but must be at least %d MiB: the file system needs a part of the disk for itself",
 			v->size, SIZE_MIN_MIB);
 	if (v->size) {
 		snprintf(size, sizeof(size), "%" PRId64, v->size);
@@ -244,7 +245,9 @@ static int run_remove(struct cli *cli, const void *values, const struct cli_word
 	words[n++] = "--";
 	words[n] = args->items[0];
 	if (!path_is_safe_basename(args->items[0]))
-		return cli_usage(cli, err, "\"%s\" cannot be an image's name", args->items[0]);
+		return cli_usage(cli, err,
+				 "\"%s\" cannot be an image's name: give a name without a slash",
+				 args->items[0]);
 	return artifact_become(cli, words, err);
 }
 

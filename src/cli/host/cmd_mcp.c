@@ -104,9 +104,11 @@ static int check_mcp(struct cli *cli, const struct mcp_values *v, struct error *
 	bool is_nat = v->network && strcmp(v->network, "nat") == 0;
 
 	if (v->allow.count && !is_nat)
-		return cli_usage(cli, err, "--allow needs --network nat");
+		return cli_usage(cli, err,
+				 "--allow needs --network nat: give both, or leave --allow out");
 	if ((v->egress.names.count || v->egress.from.count || v->egress.dry_run) && !is_nat)
-		return cli_usage(cli, err, "--egress needs --network nat");
+		return cli_usage(cli, err,
+				 "--egress needs --network nat: give both, or leave --egress out");
 	if (v->files_anyway && !v->files)
 		return cli_usage(cli, err, "--files-anyway needs --files");
 	for (size_t i = 0; i < v->base.count; i++)
@@ -163,8 +165,9 @@ static int run_mcp(struct cli *cli, const void *values, const struct cli_words *
 	if (check_mcp(cli, v, err) < 0)
 		return -1;
 	if (cli->stdout_closed)
-		return error_set(err, ERR_INVALID,
-				 "stdout is closed, so no answer could be written");
+		return error_set(
+			err, ERR_INVALID,
+			"stdout is closed, so no answer could be written: start the server with an open stdout");
 	if (v->tools.count && split_tools(cli, &v->tools, &text, &tools, err) < 0)
 		return -1;
 	if (check_images(&v->image, err) < 0)

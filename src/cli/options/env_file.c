@@ -98,9 +98,10 @@ static int read_env_line(struct cli *cli, const char *file, size_t number, const
 	if (wrong)
 		return cli_usage(cli, err, "%s:%zu: %s", file, number, wrong);
 	if (len > most)
-		return cli_usage(cli, err,
-				 "%s:%zu: the variable is longer than the limit of %zu bytes", file,
-				 number, most);
+		return cli_usage(
+			cli, err,
+			"%s:%zu: the variable is longer than the limit of %zu bytes: shorten it",
+			file, number, most);
 	return add_variable(list, line, err);
 }
 

@@ -131,7 +131,7 @@ int guest_check_path(struct cli *cli, const char *path, struct error *err)
 	if (!utf8_is_whole(path, strlen(path)))
 		return cli_usage(
 			cli, err,
-			"\"%s\" is not UTF-8, and only names in UTF-8 can be sent to a guest; copy its whole directory instead",
+			"\"%s\" is not UTF-8, and only names in UTF-8 can be sent to a guest; copy the directory that holds the file instead",
 			path);
 	return 0;
 }
@@ -157,9 +157,10 @@ int guest_take_env(struct cli *cli, const struct cli_words *env, struct error *e
 			continue;
 		env->items[i] = env_of_caller(word);
 		if (!env->items[i])
-			return cli_usage(cli, err,
-					 "--env: you have no variable \"%s\"; KEY=VALUE gives one",
-					 word);
+			return cli_usage(
+				cli, err,
+				"--env: your environment has no variable \"%s\": write KEY=VALUE to give it a value",
+				word);
 	}
 	return guest_check_words(cli, "--env", env, microagent_check_env, err);
 }
@@ -169,7 +170,7 @@ static int check_profile(struct cli *cli, const char *given, struct error *err)
 	if (!given || profile_find(given))
 		return 0;
 	return cli_usage(cli, err,
-			 "there is no profile \"%s\": `microagent profiles` lists those there are",
+			 "there is no profile \"%s\": `microagent profiles` lists the profiles",
 			 given);
 }
 
@@ -195,7 +196,8 @@ static int check_root(struct cli *cli, const struct guest_values *values, struct
 		return cli_usage(cli, err,
 				 "--no-disk needs --initrd, which then holds the root file system");
 	if (values->no_disk && values->image)
-		return cli_usage(cli, err, "--no-disk and --image exclude each other");
+		return cli_usage(cli, err,
+				 "--no-disk and --image exclude each other: leave one of them out");
 	if (guest_check_given(cli, "--image", values->image, err) < 0 ||
 	    guest_check_given(cli, "--initrd", values->initrd, err) < 0)
 		return -1;

@@ -78,7 +78,7 @@ void guest_hint_git(const struct cli *cli, const char *word, const char *at,
 	if (outside && !is_shared(given, outside))
 		guest_warn(
 			cli,
-			"%.200s is a git worktree, and git does not work in the guest without %.200s, to which its .git leads: --share-git shares that too",
+			"%.200s is a git worktree, and git does not work in the guest without %.200s, to which its .git leads: --share-git shares that directory too",
 			word, outside);
 }
 
@@ -101,7 +101,7 @@ void guest_warn_unconfined(const struct cli *cli)
 {
 	guest_warn(
 		cli,
-		"the VMM runs without a cell: it has your rights, and only its system call filter (seccomp) holds it: `microagent doctor` says what a cell needs");
+		"the VMM runs without a cell: it has your rights, and only its system call filter (seccomp) confines it: `microagent doctor` says what a cell needs");
 }
 
 void guest_unconfined(const struct cli *cli, struct microagent *agent)
@@ -123,7 +123,7 @@ void guest_warn_init(const struct cli *cli, const char *kernel, const char *arch
 	if (guest_init_compare(&found, NULL) == GUEST_INIT_OTHER)
 		guest_warn(
 			cli,
-			"the guest agent in %s is from another build of microagent: `microagent kernel refresh` puts the present one in",
+			"the guest agent in %s is from another build of microagent: `microagent kernel refresh` puts in the agent of this build",
 			found.initrd);
 	cache_kernel_free(&found);
 }

@@ -90,7 +90,8 @@ static int unknown_option(struct parser *p, const char *word, size_t name_len, s
 	near = name_len ? cli_nearest(name, names) : NULL;
 	if (near)
 		return cli_usage(p->cli, err, "unknown option %s: did you mean --%s?", word, near);
-	return cli_usage(p->cli, err, "unknown option %s: `microagent %s%s--help` lists them", word,
+	return cli_usage(p->cli, err,
+			 "unknown option %s: `microagent %s%s--help` lists the options", word,
 			 p->cli->words, p->cli->words[0] ? " " : "");
 }
 
@@ -171,9 +172,10 @@ static int set_guest(struct parser *p, const struct cli_option *option, const ch
 	if (!*text)
 		return cli_usage(p->cli, err, "--%s: \"\" is empty", option->name);
 	if (!utf8_is_whole(text, strlen(text)))
-		return cli_usage(p->cli, err,
-				 "--%s: \"%s\" is not UTF-8, and only UTF-8 can be sent to a guest",
-				 option->name, text);
+		return cli_usage(
+			p->cli, err,
+			"--%s: \"%s\" is not UTF-8, and only UTF-8 can be sent to a guest: write it in UTF-8",
+			option->name, text);
 	*out = text;
 	return 0;
 }
@@ -223,9 +225,10 @@ static int set_duration(struct parser *p, const struct cli_option *option, const
 	each = unit ? seconds[unit - units] : 1;
 	if (end != text && unit && !(*end && end[1]) && *text >= '0' && *text <= '9' &&
 	    (value < 1 || value > DURATION_MAX / each))
-		return cli_usage(p->cli, err,
-				 "--%s must be from 1s to %jdd, a hundred years, and is \"%s\"",
-				 option->name, (intmax_t)(DURATION_MAX / seconds[3]), text);
+		return cli_usage(
+			p->cli, err,
+			"--%s must be a time from 1s to %jdd (a hundred years), and is \"%s\"",
+			option->name, (intmax_t)(DURATION_MAX / seconds[3]), text);
 	if (end == text || !unit || (*end && end[1]) || *text < '0' || *text > '9')
 		return cli_usage(
 			p->cli, err,
@@ -286,7 +289,8 @@ static int option_value(struct parser *p, const struct cli_option *option, const
 {
 	if (option->kind == CLI_OPTION_FLAG) {
 		if (equals)
-			return cli_usage(p->cli, err, "--%s takes no value", option->name);
+			return cli_usage(p->cli, err, "--%s takes no value: leave the value out",
+					 option->name);
 		return 0;
 	}
 	if (equals) {
@@ -395,9 +399,10 @@ static int check_args(const struct parser *p, struct error *err)
 		return cli_usage(p->cli, err, "%s needs more words: microagent %s %s",
 				 p->cli->words, p->cli->words, c->args ? c->args : "");
 	if (p->args.count > c->max_args)
-		return cli_usage(p->cli, err,
-				 "%s does not take \"%s\": `microagent %s --help` explains",
-				 p->cli->words, p->args.items[c->max_args], p->cli->words);
+		return cli_usage(
+			p->cli, err,
+			"%s does not take the word \"%s\": `microagent %s --help` shows what it takes",
+			p->cli->words, p->args.items[c->max_args], p->cli->words);
 	return 0;
 }
 

@@ -128,7 +128,9 @@ static int take_share_words(struct cli *cli, const struct session_values *v,
 	if (session_dirs_take(cli, &v->machine.shares, out, err) < 0)
 		return -1;
 	if (v->machine.shares.count && v->no_share)
-		return cli_usage(cli, err, "--share and --no-share exclude each other");
+		return cli_usage(
+			cli, err,
+			"--share and --no-share exclude each other: leave one of them out");
 	if (!v->machine.shares.count &&
 	    (of_plain || v->machine.asked.share_anyway || v->machine.asked.share_git))
 		return cli_usage(
@@ -137,7 +139,7 @@ static int take_share_words(struct cli *cli, const struct session_values *v,
 	if (of_plain && !out->plain)
 		return cli_usage(
 			cli, err,
-			"--share-at, --share-ro, --share-cache and --share-timeout need one --share DIR without a place; where there is a place, write them behind it: DIR:/PLACE:ro,cache=none");
+			"--share-at, --share-ro, --share-cache and --share-timeout need one --share DIR without a place: behind a place write such options in the same word, as in DIR:/PLACE:ro,cache=none");
 	return 0;
 }
 

@@ -52,7 +52,8 @@ int run_base_check(struct cli *cli, const struct run_base *how, const struct gue
 		return check_without_base(cli, how, err);
 	for (size_t i = 0; i < ARRAY_SIZE(alien); i++) {
 		if (alien[i].given)
-			return cli_usage(cli, err, "%s and --base exclude each other",
+			return cli_usage(cli, err,
+					 "%s and --base exclude each other: leave one of them out",
 					 alien[i].option);
 	}
 	return guest_check_base(cli, how->base, err);

@@ -116,8 +116,9 @@ static int run_session_fork(struct cli *cli, const void *values, const struct cl
 	int code;
 
 	if (!v->on_fork && (v->user || v->timeout))
-		return cli_usage(cli, err,
-				 "--user and --timeout need --on-fork: they are for its command");
+		return cli_usage(
+			cli, err,
+			"--user and --timeout need --on-fork: they are for the command that --on-fork gives");
 	agent = guest_open(cli, &progress, err);
 	/* Handles signals: before one of them ends this program, the new sessions must be ended. */
 	if (!agent || signals_open_ending(&signals, err) < 0) {

@@ -63,7 +63,7 @@ static int check_places(struct cli *cli, const struct cli_words *given, struct e
 		if (first)
 			return cli_usage(cli, err,
 					 "%s and %s cannot both be on " WORKSPACE
-					 ": DIR:/PLACE says where one is",
+					 ": give one of them another path, as in DIR:/PLACE",
 					 first, word);
 		first = word;
 	}
@@ -196,7 +196,7 @@ void session_warn_unshared(const struct cli *cli, const char *name, const json_t
 	}
 	if (!*words || strlen(words) == GIVES_ROOM - 1)
 		snprintf(words, sizeof(words), " DIR:/PLACE...");
-	guest_warn(cli, "`microagent session share %s%s%s` shares it again", name, words,
+	guest_warn(cli, "`microagent session share %s%s%s` shares the directory again", name, words,
 		   anyway ? " --share-anyway" : "");
 }
 
@@ -256,7 +256,7 @@ static int run_session_share(struct cli *cli, const void *values, const struct c
 	if (!dirs.plain && (v->read_only || v->at || v->cache || v->timeout))
 		return cli_usage(
 			cli, err,
-			"--ro, --at, --cache and --timeout need one DIR without a place; where there is a place, write them behind it: DIR:/PLACE:ro,cache=none");
+			"--ro, --at, --cache and --timeout need one DIR without a place: behind a place write such options in the same word, as in DIR:/PLACE:ro,cache=none");
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;

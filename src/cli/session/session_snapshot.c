@@ -101,7 +101,7 @@ static void say_restored(const struct cli *cli, const struct microagent_session 
 	if (cold)
 		guest_warn(
 			cli,
-			"the processes of the session are lost, and it was booted from the snapshot's disk: %.200s",
+			"the processes of the session are lost, because the session was booted from the snapshot's disk: %.200s",
 			json_text(boot, "why", ""));
 	if (unshared) {
 		json_auto_t *described = microagent_session_describe(session, NULL);

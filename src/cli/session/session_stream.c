@@ -135,7 +135,7 @@ static int run_stream(struct cli *cli, const void *values, const struct cli_word
 	int code = -1;
 
 	if (v->shell && args->count != 2)
-		return cli_usage(cli, err, "--shell takes one line, in quotes");
+		return cli_usage(cli, err, "--shell takes one word: put the whole line in quotes");
 	if (guest_check_command(cli, args->items + 1, err) < 0 ||
 	    guest_take_env(cli, &v->env, err) < 0)
 		return -1;

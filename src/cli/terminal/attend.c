@@ -26,7 +26,7 @@ int attend_check(struct cli *cli, const struct attend *how, struct error *err)
 	if (how->terminal && cli->json)
 		return cli_usage(
 			cli, err,
-			"--json does not work with a terminal, which shows bytes and not a document");
+			"--json does not work with a terminal, which shows bytes and not a document: leave one of them out");
 	return 0;
 }
 
@@ -92,7 +92,7 @@ static int open_stdin_file(const char *path, struct error *err)
 		return -2;
 	}
 	if (S_ISDIR(st.st_mode)) {
-		error_set(err, ERR_INVALID, "--stdin: %.300s is a directory", path);
+		error_set(err, ERR_INVALID, "--stdin: %.300s is a directory: give a file", path);
 		return -2;
 	}
 	return steal_fd(&fd);

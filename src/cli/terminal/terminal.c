@@ -115,7 +115,7 @@ static int await_foreground(int fd, struct error *err)
 		     sigismember(&pending, SIGHUP) == 1))
 			return error_set(
 				err, ERR_CONFLICT,
-				"another job has the terminal, and this command was told to end");
+				"another job has the terminal, and this command was told to end: run it again in the foreground");
 		if (!job_stop(SIGTTOU))
 			break;
 	}

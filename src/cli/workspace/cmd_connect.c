@@ -121,7 +121,7 @@ static int explain_closed(const struct connect *connect, bool heard, struct erro
 	if (!heard && state && strcmp(state, "running") == 0 && is_there_still(connect))
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"somebody else is connected to the serial console of \"%s\": it has one user at a time, and `microagent logs -f %s` shows it to all",
+			"somebody else is connected to the serial console of \"%s\": it has one user at a time, and `microagent logs -f %s` shows its output to everybody",
 			connect->name, connect->name);
 	say_on_terminal(connect, "the console was closed");
 	return CLI_EXIT_OK;
@@ -173,13 +173,13 @@ static int check_connect_words(struct cli *cli, const struct connect_values *v, 
 	if (v->serial && (v->send || v->user))
 		return cli_usage(
 			cli, err,
-			"--serial does not work with --send or --user: the serial console is not a user's shell");
+			"--serial does not work with --send or --user, because the serial console is not a user's shell: leave one of them out");
 	if (v->timeout && !v->send)
 		return cli_usage(cli, err, "--timeout needs --send");
 	if (cli->json && !v->send)
 		return cli_usage(
 			cli, err,
-			"--json does not work with a terminal, which shows bytes and not a document");
+			"--json does not work with a terminal, which shows bytes and not a document: leave --json out");
 	return guest_check_name(cli, name, err);
 }
 

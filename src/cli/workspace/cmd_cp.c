@@ -35,7 +35,9 @@ static int refuse_paths(struct cli *cli, const struct cli_words *args, struct er
 				"%s: the path in the workspace must be absolute, NAME:/PATH",
 				args->items[i]);
 	}
-	return cli_usage(cli, err, "exactly one of the two must be in a workspace, NAME:/PATH");
+	return cli_usage(
+		cli, err,
+		"exactly one of the source and the target must be in a workspace: write it as NAME:/PATH");
 }
 
 static int run_cp(struct cli *cli, const void *values, const struct cli_words *args,
@@ -55,7 +57,7 @@ static int run_cp(struct cli *cli, const void *values, const struct cli_words *a
 	if (out && in)
 		return cli_usage(
 			cli, err,
-			"from one workspace to another it takes two steps: `microagent cp %s DIR`, then `microagent cp DIR/... %s`",
+			"a copy from one workspace to another takes two steps: `microagent cp %s DIR`, then `microagent cp DIR/... %s`",
 			args->items[0], args->items[1]);
 	if (!out && !in)
 		return refuse_paths(cli, args, err);

@@ -82,7 +82,7 @@ int exec_run(struct cli *cli, const struct exec_values *v, const struct cli_word
 	int code;
 
 	if (v->shell && args->count != 2)
-		return cli_usage(cli, err, "--shell takes one line, in quotes");
+		return cli_usage(cli, err, "--shell takes one word: put the whole line in quotes");
 	if (attend_check(cli, &how, err) < 0 || guest_check_name(cli, args->items[0], err) < 0 ||
 	    guest_check_command(cli, args->items + 1, err) < 0 ||
 	    guest_take_env(cli, &v->env, err) < 0 ||

@@ -48,7 +48,7 @@ static int require_usual_size(off_t size, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"serial.log has %lld bytes, but microagent writes no more than %llu: it is not printed",
+		"serial.log has %lld bytes, but microagent writes at most %llu to it: the file is not printed, because another program has written to it",
 		(long long)size, (unsigned long long)kept);
 }
 

@@ -167,8 +167,10 @@ static int run_ls(struct cli *cli, const void *values, const struct cli_words *a
 		    guest_check_path(cli, args->items[1], err) < 0)
 			return -1;
 		if (args->items[1][0] != '/')
-			return cli_usage(cli, err, "%s: the path in the workspace must be absolute",
-					 args->items[1]);
+			return cli_usage(
+				cli, err,
+				"%s: the path in the workspace must be absolute: write /PATH",
+				args->items[1]);
 		return list_files(cli, args->items[0], args->items[1], values, err);
 	}
 	if (guest_path_parse(args->items[0], name, &path))

@@ -81,7 +81,7 @@ static int run_result(struct cli *cli, const void *values, const struct cli_word
 	if (!result)
 		return error_set(
 			err, ERR_NOT_FOUND,
-			"workspace \"%s\" has no result: its command has not ended, or it has no command: `microagent status %s`",
+			"workspace \"%s\" has no result: its command has not ended, or it has no command: `microagent status %s` says more",
 			name, name);
 	return cli->json ? cli_print_json(response, err) : print_result(name, result, err);
 }
