@@ -105,7 +105,7 @@ static int explain_taken(const char *name, const struct creation *made, struct e
 	if (faccessat(made->dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return error_set(
 			err, ERR_CONFLICT,
-			"a workspace \"%s\" is being made in %s just now: choose another name",
+			"another command is making a workspace \"%s\" in %s: choose another name",
 			name, made->dir.path);
 	return error_set(
 		err, ERR_CONFLICT,

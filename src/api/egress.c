@@ -46,7 +46,7 @@ int microagent_check_egress_list(const char *word, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"there is no list \"%.64s\": give npm, pypi, debian or github, or the path, with a '/' in it, of a file of names",
+		"there is no list \"%.64s\": give npm, pypi, debian or github, or the path of a file of names, with a '/' in it",
 		word);
 }
 

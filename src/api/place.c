@@ -126,7 +126,7 @@ int place_find(const struct workspace *ws, const json_t *config, const char *pat
 	if (found.item && found.kind == MOUNT_SHARE)
 		return error_set(
 			err, ERR_INVALID,
-			"%.300s is in the shared directory %.300s, not on a disk of the workspace: on the host it is %.300s%.300s",
+			"%.300s is in the shared directory %.300s, not on a disk of the workspace: use its path on the host, %.300s%.300s",
 			path, json_text(found.item, "mountpoint", ""),
 			json_text(found.item, "path", ""), clean + found.len);
 	return place_fill(ws, config, clean, &found, out, err);

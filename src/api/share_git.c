@@ -44,14 +44,14 @@ static int read_line(const char *dir, const char *name, char **line, struct erro
 	if (fd < 0 && errno == ELOOP)
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s is a symbolic link, but git makes a regular file there: the git repository is not shared; share its directory by name",
+			"%.200s is a symbolic link, but git makes a regular file there: the git repository is not shared; add it as a share of its own",
 			path);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	if (st.st_nlink != 1)
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s is a file with several names (hard links), but git makes a file with one name: the git repository is not shared; share its directory by name",
+			"%.200s is a file with several names (hard links), but git makes a file with one name: the git repository is not shared; add it as a share of its own",
 			path);
 	if (fd_read_to_end(fd, &text, NULL) < 0)
 		return 0;
@@ -220,7 +220,7 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	if (!is_as_git_writes(said, real, gitdir))
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s/.git leads to %.200s, which is %.200s, but git writes the path without links and without \"..\": the git repository is not shared; share its directory by name",
+			"%.200s/.git leads to %.200s, which is %.200s, but git writes the path without links and without \"..\": the git repository is not shared; add it as a share of its own",
 			dir, said, gitdir);
 	autofree char *common = common_of(gitdir);
 	autofree char *guest_gitdir = path_in_guest(mountpoint, said, err);
@@ -228,7 +228,7 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	if (!common || !place || !leads_back(real, gitdir, *said == '/') || !is_repository(common))
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s/.git leads to %.200s, where no repository has this worktree: the git repository is not shared; share its directory by name, or a directory that holds both",
+			"%.200s/.git leads to %.200s, where no repository has this worktree: the git repository is not shared; add it as a share of its own, or share a directory that holds both",
 			dir, said);
 	/* An absolute path is not checked, because it is the same on the host, and the system
 	 * directories of the host are never shared. */

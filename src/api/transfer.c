@@ -165,9 +165,10 @@ static int explain_silence(const struct transfer *transfer, int status, struct e
 {
 	if (status == 0 || !err || err->code != ERR_TIMEOUT)
 		return status;
-	error_set(err, ERR_TIMEOUT,
-		  "the guest has neither sent nor taken any data of the copy for %llu ms",
-		  (unsigned long long)limit_get(LIMIT_TRANSFER_SILENCE_MS));
+	error_set(
+		err, ERR_TIMEOUT,
+		"the guest has neither sent nor taken any data of the copy for %llu ms: it is paused, hangs, or has too much to do",
+		(unsigned long long)limit_get(LIMIT_TRANSFER_SILENCE_MS));
 	if (explain_paused(transfer->ws, err) == 0)
 		(void)explain_unreached(transfer->ws, err);
 	return status;
@@ -381,9 +382,10 @@ static int read_all(int fd, int cancel, struct buf *text, struct error *err)
 		if (got < 0)
 			return error_errno(err, errno, "poll");
 		if (got == 0)
-			return error_set(err, ERR_TIMEOUT,
-					 "the list was not complete within %llu ms",
-					 (unsigned long long)limit_get(LIMIT_TRANSFER_SILENCE_MS));
+			return error_set(
+				err, ERR_TIMEOUT,
+				"the list was not complete within %llu ms: the guest is paused, hangs, or has too much to do",
+				(unsigned long long)limit_get(LIMIT_TRANSFER_SILENCE_MS));
 		if (slots[1].revents)
 			return error_set(err, ERR_UNAVAILABLE, "cancelled");
 		n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);

@@ -84,10 +84,9 @@ int unfinished_mark(const struct state_dir *dir, const char *id, struct error *e
 		if (fd < 0)
 			return error_errno(err, errno, "%s/" MARKS "/%s", dir->path, id);
 		if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-			return error_set(
-				err, ERR_CONFLICT,
-				"%s/%s is being made by another command just now: choose another name",
-				dir->path, id);
+			return error_set(err, ERR_CONFLICT,
+					 "another command is making %s/%s: choose another name",
+					 dir->path, id);
 		if (fd_has_name(fd, marks, id))
 			return steal_fd(&fd);
 	}

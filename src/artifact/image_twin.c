@@ -67,7 +67,7 @@ int image_link_twin(const struct place *place, const struct image_spec *spec,
 	    !json_equal(record, again))
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"image %s is just being replaced by another command: try again when that has ended",
+			"another command is replacing image %s: try again when that command has ended",
 			twin);
 	if (json_put_string(record, "name", name, err) < 0 ||
 	    json_get_object(record, "", "source", JSON_REQUIRED, &source, err) < 0 ||

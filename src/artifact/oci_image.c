@@ -137,7 +137,7 @@ static json_t *read_oci_document(int dir, const char *name, char sha256[DIGEST_T
 	if (document && !json_is_object(document)) {
 		error_set(
 			err, ERR_INVALID,
-			"it is not a JSON object, so the image is damaged: fetch or make the image again");
+			"the document is not a JSON object, so the image is damaged: fetch or make the image again");
 		return NULL;
 	}
 	if (document && bytes)
@@ -167,12 +167,14 @@ static int take_words(const json_t *config, const char *key, json_t *run, const 
 
 	if (!json_array_size(words))
 		return words && !json_is_array(words)
-			       ? error_set(err, ERR_INVALID, "config.%s must be an array", key)
+			       ? error_set(err, ERR_INVALID,
+					   "the image's config.%s must be an array", key)
 			       : 0;
 	for (size_t i = 0; i < json_array_size(words); i++)
 		if (!has_no_nul(json_array_get(words, i)))
 			return error_set(err, ERR_INVALID,
-					 "config.%s[%zu] must be a string without NUL", key, i);
+					 "the image's config.%s[%zu] must be a string without NUL",
+					 key, i);
 	return json_put(run, as, json_incref(words), err);
 }
 
@@ -184,14 +186,15 @@ static int take_env(const json_t *config, json_t *run, struct error *err)
 	json_t *list = member(config, "Env");
 
 	if (list && !json_is_array(list))
-		return error_set(err, ERR_INVALID, "config.Env must be an array");
+		return error_set(err, ERR_INVALID, "the image's config.Env must be an array");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *item = json_array_get(list, i);
 		const char *text = json_string_value(item);
 		const char *value = text ? strchr(text, '=') : NULL;
 
 		if (!has_no_nul(item) || !value || value == text)
-			return error_set(err, ERR_INVALID, "config.Env[%zu] must be NAME=VALUE", i);
+			return error_set(err, ERR_INVALID,
+					 "the image's config.Env[%zu] must be NAME=VALUE", i);
 		autofree char *name = strndup(text, (size_t)(value - text));
 		if (!name)
 			return error_errno(err, ENOMEM, "image");
@@ -211,9 +214,11 @@ static int take_config_text(const json_t *config, const char *key, json_t *run, 
 		return 0;
 	if (!has_no_nul(value) || text_has_control(text))
 		return error_set(err, ERR_INVALID,
-				 "config.%s must be text without control characters", key);
+				 "the image's config.%s must be text without control characters",
+				 key);
 	if (strlen(text) > most)
-		return error_set(err, ERR_INVALID, "config.%s is longer than %zu bytes", key, most);
+		return error_set(err, ERR_INVALID,
+				 "the image's config.%s must be at most %zu bytes long", key, most);
 	return json_put_string(run, as, text, err);
 }
 
@@ -226,7 +231,7 @@ static int take_run(const json_t *document, struct oci_image *image, struct erro
 	if (!image->run)
 		return error_errno(err, ENOMEM, "image");
 	if (config && !json_is_object(config))
-		return error_set(err, ERR_INVALID, "config must be an object");
+		return error_set(err, ERR_INVALID, "the image's config must be an object");
 	if (take_words(config, "Entrypoint", image->run, "entrypoint", err) < 0 ||
 	    take_words(config, "Cmd", image->run, "cmd", err) < 0 ||
 	    take_env(config, image->run, err) < 0 ||
@@ -235,7 +240,8 @@ static int take_run(const json_t *document, struct oci_image *image, struct erro
 		return -1;
 	text = json_text(image->run, "cwd", NULL);
 	if (text && *text != '/')
-		return error_set(err, ERR_INVALID, "config.WorkingDir must be an absolute path");
+		return error_set(err, ERR_INVALID,
+				 "the image's config.WorkingDir must be an absolute path");
 	return 0;
 }
 
@@ -251,10 +257,9 @@ static int check_platform(const json_t *document, enum architecture wanted, stru
 		return error_prefix(err, "configuration");
 	if (strcmp(os, "linux") == 0 && strcmp(architecture, here) == 0)
 		return 0;
-	return error_set(
-		err, ERR_UNSUPPORTED,
-		"it is an image for %.32s on %.32s, not for linux on %s: name an image for that",
-		os, architecture, here);
+	return error_set(err, ERR_UNSUPPORTED,
+			 "the image is for %.32s on %.32s, not for linux on %s: name another image",
+			 os, architecture, here);
 }
 
 static int take_layers(int dir, const json_t *layers, struct oci_image *image, struct error *err)
@@ -265,7 +270,7 @@ static int take_layers(int dir, const json_t *layers, struct oci_image *image, s
 	if (count > LAYERS_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			"it has more than %d layers, the most that microagent takes: make one with fewer",
+			"the image has more than %d layers, the most that microagent takes: make one with fewer",
 			LAYERS_MAX);
 	image->layers = calloc(count + 1, sizeof(*image->layers));
 	if (!image->layers)
@@ -337,7 +342,7 @@ static int take_manifest(int dir, const json_t *manifest, struct oci_image *imag
 	if (json_object_get(manifest, "manifests"))
 		return error_set(
 			err, ERR_INVALID,
-			"it has both \"manifests\" and \"layers\", so programs could read it as different images: make the image again");
+			"the document has both \"manifests\" and \"layers\", so programs could read it as different images: make the image again");
 	if (check_media_type(manifest, "", manifest_types, err) < 0 ||
 	    take_descriptor(*config_descriptor, "config", config_types, image->config_sha256, err) <
 		    0)

@@ -134,9 +134,8 @@ int option_caller(void *field, const char *value, struct error *err)
 	(void)field;
 	if (strcmp(value, MICROAGENT_VERSION) == 0)
 		return 0;
-	return error_set(
-		err, ERR_UNAVAILABLE,
-		"microagent %s has started this program of microagent " MICROAGENT_VERSION
-		": another version was installed meanwhile; start again, and all programs are of one version",
-		value);
+	return error_set(err, ERR_UNAVAILABLE,
+			 "microagent %s has started this program of microagent " MICROAGENT_VERSION
+			 ": another version was installed meanwhile; run the command again",
+			 value);
 }

@@ -21,7 +21,8 @@ int path_open_file(const char *path, struct error *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+		return error_set(err, ERR_INVALID,
+				 "%s is not a regular file: put a regular file there", path);
 	return steal_fd(&fd);
 }
 
@@ -49,7 +50,8 @@ int path_read_file_at(int dirfd, const char *name, struct buf *out, struct error
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a regular file", name);
+		return error_set(err, ERR_INVALID,
+				 "%s is not a regular file: put a regular file there", name);
 	if (fd_read_to_end(fd, out, err) < 0)
 		return error_prefix(err, "%s", name);
 	return 0;

@@ -72,7 +72,7 @@ static int queue_request(struct calls *calls, struct agent_call *call,
 	if (calls->count == CALLS_MAX)
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"%zu requests to the guest are not finished yet, which is the most: try again when some of them have ended",
+			"%zu requests to the guest are not finished yet, the most at once: try again when some of them have ended",
 			CALLS_MAX);
 	while (slot_of(calls, number)->number)
 		number++;

@@ -30,7 +30,7 @@ static json_t *egress_of(json_t *network, struct error *err)
 	if (!egress)
 		error_set(
 			err, ERR_CONFLICT,
-			"its network has no list of names, and cannot get one while it runs: config.network.egress gives it one when it is made");
+			"its network has no list of names, and cannot get one while the machine runs: make the machine with config.network.egress");
 	return egress;
 }
 

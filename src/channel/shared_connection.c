@@ -212,9 +212,10 @@ static void look_at_clock(struct shared_connection *shared, struct waiter *w)
 
 	if (!shared->connection.calls.reached && !shared->broken &&
 	    now >= shared->dial_deadline_ns) {
-		error_set(&why, ERR_TIMEOUT,
-			  "the guest does not answer: no connection to its agent within %llu ms",
-			  (unsigned long long)limit_get(LIMIT_DIAL_MS));
+		error_set(
+			&why, ERR_TIMEOUT,
+			"the guest does not answer: no connection to its agent was made within %llu ms",
+			(unsigned long long)limit_get(LIMIT_DIAL_MS));
 		shared_break(shared, &why);
 	}
 	if (now < w->deadline_ns || w->call.ended)

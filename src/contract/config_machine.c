@@ -110,8 +110,9 @@ static int check_machine_size(const char *key, const char *unit, int64_t value, 
 				 "%s",
 				 key, value, unit, most, unit);
 	if (value > INT32_MAX)
-		return error_set(err, ERR_INVALID, "config.%s is too large: %" PRId64 "%s", key,
-				 value, unit);
+		return error_set(err, ERR_INVALID,
+				 "config.%s is too large: give less than %" PRId64 "%s", key, value,
+				 unit);
 	return 0;
 }
 

@@ -213,7 +213,7 @@ def test_a_machine_is_ended_whatever_became_of_its_event(host, how, command, sta
         assert code == 0 and answer["event"]["state"] == state, answer
         assert json.loads(event.read_text())["state"] == state
     else:  # the end cannot be recorded there
-        assert code == 1 and answer["error"] == f"{event}: event.json is not a regular file", answer
+        assert code == 1 and answer["error"] == f"{event}: event.json is not a regular file: put a regular file there", answer
     if command == "quarantine":
         assert host.supervisor(request("kill", sparse(host)))[0] == 0
     assert not host.processes()

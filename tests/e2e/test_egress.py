@@ -419,7 +419,7 @@ def test_wrong_words(host):
 
 def test_no_list_of_a_machine_without_one(vm):
     done = vm("network", "allow", "vm", "pypi.org")
-    assert done.returncode == 1 and "its network has no list of names, and cannot get one while it runs: --egress gives it one when it is made" in done.stderr
+    assert done.returncode == 1 and "its network has no list of names, and cannot get one while the machine runs: make the machine with --egress" in done.stderr
     assert vm("network", "allow", "vm", "https://pypi.org").returncode == 2
     done = vm("network", "allow", "vm", "172.16.0.0/12")
     assert done.returncode == 2 and "172.16.0.0/12 is not on the public internet" in done.stderr

@@ -80,7 +80,7 @@ def test_a_layer_that_ends_too_early(host, cache):
     ({"config": {"Entrypoint": "sh"}}, "invalid", "Entrypoint"),
     ({"config": {"Cmd": ["a\0b"]}}, "invalid", "NUL"),
     ({"config": {"WorkingDir": "not/absolute"}}, "invalid", "WorkingDir"),
-    ({"config": {"WorkingDir": "/a\tb"}}, "invalid", "configuration: config.WorkingDir must be text without control characters"),
+    ({"config": {"WorkingDir": "/a\tb"}}, "invalid", "configuration: the image's config.WorkingDir must be text without control characters"),
     ({"config": {"User": "a\nb"}}, "invalid", "User"),
     ({"config": {"Env": ["A=" + "x" * 70000]}}, "invalid", "60000"),
     ({"rootfs": None}, "invalid", "configuration: rootfs is required"),

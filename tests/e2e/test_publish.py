@@ -565,7 +565,7 @@ def refusals_of_a_running_machine(host, port):
                        (("unpublish", "w", "1:2:3:4"), '"1:2:3:4" does not name a published port: write [HOST:]HOSTPORT'),
                        (("unpublish", "w", str(port + 1)), f'workspace "w": it publishes no port at 127.0.0.1:{port + 1}\nmicroagent: hint: `microagent network w` shows those it publishes\n'),
                        (("publish", "nobody", f"{port}:80"), 'no workspace "nobody"'),
-                       (("allow", "w", "pypi.org"), "its network has no list of names, and cannot get one while it runs: --egress gives it one when it is made"),
+                       (("allow", "w", "pypi.org"), "its network has no list of names, and cannot get one while the machine runs: make the machine with --egress"),
                        (("allow", "w"), "allow, deny, publish or unpublish with NAME and WHAT"),
                        (("open", "w", "x"), "allow, deny, publish or unpublish with NAME and WHAT")):
         done = host("network", *words)

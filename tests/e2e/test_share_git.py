@@ -87,7 +87,7 @@ def test_the_words(host):
     done = host("create", *small, "--share", f"{main / 'sub'}:/work", "--share-git", "w")
     assert done.returncode == 2 and done.stderr.strip().endswith(
         "/sub/.git leads to ../.git/modules/sub, where no repository has this worktree: the git repository is not shared; "
-        "share its directory by name, or a directory that holds both"), done
+        "add it as a share of its own, or share a directory that holds both"), done
     # Where .git leads to what does not lead back, it is another's word, and nothing is hinted at or shared.
     (host.base / "secret").mkdir()
     (tree / ".git").write_text(f"gitdir: {host.base}/secret\n")

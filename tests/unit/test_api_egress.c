@@ -209,8 +209,9 @@ static void wrong_lists(void **state)
 
 	(void)state;
 	assert_null(network_of(&egress, &err));
-	assert_non_null(strstr(err.msg, "there is no list \"rubygems\": give npm, pypi, debian or "
-					"github, or the path, with a '/' in it"));
+	assert_non_null(strstr(err.msg,
+			       "there is no list \"rubygems\": give npm, pypi, debian or "
+			       "github, or the path of a file of names, with a '/' in it"));
 	egress.from = absent;
 	assert_null(network_of(&egress, &err));
 	assert_string_equal(err.msg, "egress.from: /nowhere/at/all: No such file or directory");

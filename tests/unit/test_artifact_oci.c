@@ -122,7 +122,7 @@ static void what_is_null_or_empty_is_absent(void **state)
 
 static void a_configuration_of_other_types_is_refused(void **state)
 {
-	refuses_config(state, "[]", "it is not a JSON object");
+	refuses_config(state, "[]", "the document is not a JSON object");
 	refuses_config(state, "", "configuration");
 	refuses_config(state, "{} {}", "configuration");
 	refuses_config(state, "{" AMD64 ",\"config\":[]}", "config must be an object");
@@ -190,7 +190,7 @@ static void a_manifest_of_other_types_is_refused(void **state)
 	char digest[DIGEST_TEXT] = "", text[600];
 
 	refuses_manifest(state, "", "manifest");
-	refuses_manifest(state, "[]", "it is not a JSON object");
+	refuses_manifest(state, "[]", "the document is not a JSON object");
 	refuses_manifest(state, "{}", "config");
 	refuses_manifest(state, "{\"config\":7,\"layers\":[]}", "config");
 	refuses_manifest(state, "{\"config\":{},\"layers\":[]}", "digest");
@@ -253,7 +253,8 @@ static void what_is_no_image_is_refused_by_its_type(void **state)
 		{"\"mediaType\":\"application/vnd.oci.image.index.v1+json\",", "", "",
 		 "manifest: mediaType is \"application/vnd.oci.image.index.v1+json\", which is not the "
 		 "type of an image"},
-		{"\"manifests\":[],", "", "", "manifest: it has both \"manifests\" and \"layers\""},
+		{"\"manifests\":[],", "", "",
+		 "manifest: the document has both \"manifests\" and \"layers\""},
 		{"", ",\"mediaType\":\"application/vnd.cncf.helm.config.v1+json\"", "",
 		 "manifest: config.mediaType is \"application/vnd.cncf.helm.config.v1+json\""},
 		{"", "", ",\"mediaType\":\"application/vnd.in-toto+json\"",

@@ -34,7 +34,7 @@ char *binary_find(enum architecture architecture, struct error *err)
 			return path_absolute(named, err);
 		error_set(
 			err, ERR_UNAVAILABLE,
-			"QEMU: the variable %s names %s, which is not a program that can be run: name QEMU's program, or unset the variable and apt-get install %s",
+			"QEMU: the variable %s names %s, which is not a program that can be run: name QEMU's program, or unset the variable and install %s",
 			variable, named, package);
 		return NULL;
 	}

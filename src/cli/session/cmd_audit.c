@@ -244,8 +244,9 @@ static int run_audit_verify(struct cli *cli, const void *values, const struct cl
 	int code = -1;
 
 	if (v->all == (args->count > 0))
-		return cli_usage(cli, err,
-				 "NAME or --all is missing: it says which logs to verify");
+		return cli_usage(
+			cli, err,
+			"NAME or --all is missing: give one of them to choose the logs to verify");
 	agent = guest_open(cli, NULL, err);
 	if (!agent)
 		return -1;

@@ -77,8 +77,9 @@ static int run_destroy(struct cli *cli, const void *values, const struct cli_wor
 	const struct destroy_values *v = values;
 
 	if (v->all ? args->count > 0 : args->count == 0)
-		return cli_usage(cli, err,
-				 "NAME... or --all is missing: it says which sessions to destroy");
+		return cli_usage(
+			cli, err,
+			"NAME... or --all is missing: give one of them to choose the sessions to destroy");
 	return v->all ? destroy_every(cli, err) : each_run_sessions(cli, args, &destroy_named, err);
 }
 

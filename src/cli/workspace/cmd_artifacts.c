@@ -90,7 +90,9 @@ static int run_artifacts(struct cli *cli, const void *values, const struct cli_w
 	int code;
 
 	if (!getting && (args->count != 1 || v->limit))
-		return cli_usage(cli, err, "artifacts takes NAME, or get NAME ARTIFACT TARGET");
+		return cli_usage(
+			cli, err,
+			"write `microagent artifacts NAME`, or `microagent artifacts get NAME ARTIFACT TARGET`");
 	if (guest_check_name(cli, name, err) < 0 ||
 	    (getting && copy_refuse_dash(cli, args->items[3], err) < 0))
 		return -1;
