@@ -69,8 +69,8 @@ static int take_size(const char *text, uint64_t *out, struct error *err)
 	mib = strtoull(text, &end, 10);
 	if (errno || *end || !*text || *text == '-' || mib < SIZE_MIN_MIB || mib > SIZE_MAX_MIB)
 		return error_set(err, ERR_INVALID,
-				 "--size must be %d to %" PRIu64 " MiB, and is \"%.40s\"",
-				 SIZE_MIN_MIB, SIZE_MAX_MIB, text);
+				 "--size must be %d to %llu MiB, and is \"%.40s\"", SIZE_MIN_MIB,
+				 (unsigned long long)SIZE_MAX_MIB, text);
 	*out = mib * MIB;
 	return 0;
 }
@@ -138,10 +138,11 @@ static int choose_shape(const struct import *import, const struct rootfs *fs, st
 	needed = rootfs_bytes(fs) + rootfs_bytes(fs) / 64 + inodes * INODE_BYTES +
 		 journal_for(size) * MIB + size / 256 + 4 * MIB;
 	if (needed > size) {
-		error_set(err, ERR_INVALID,
-			  "the image does not fit: it needs a disk of %" PRIu64
-			  " MiB, but the disk would have %" PRIu64,
-			  (needed + needed / 16) / MIB + 1, size / MIB);
+		error_set(
+			err, ERR_INVALID,
+			"the image does not fit: it needs a disk of %llu MiB, but the disk would have %llu MiB",
+			(unsigned long long)((needed + needed / 16) / MIB + 1),
+			(unsigned long long)(size / MIB));
 		return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 	}
 	*out = (struct shape){size, inodes};

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,10 +116,10 @@ static int check_stored_size(const json_t *descriptor, const char *what, uint64_
 		return -1;
 	return (uint64_t)said == actual
 		       ? 0
-		       : error_set(err, ERR_INVALID,
-				   "%s has %" PRIu64
-				   " bytes, but its manifest says that its size is %" PRId64,
-				   what, actual, said);
+		       : error_set(
+				 err, ERR_INVALID,
+				 "%s has %llu bytes, but its manifest says that its size is %lld: fetch or make the image again",
+				 what, (unsigned long long)actual, (long long)said);
 }
 
 /* Reads a JSON document and computes its digest. Sets *bytes to the length of the document in

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <search.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,8 +171,8 @@ static struct rootfs_node *rootfs_add_node(struct rootfs *fs, struct rootfs_node
 	}
 	if (fs->count >= fs->bounds.count) {
 		error_set(err, ERR_INVALID,
-			  "the archive has more than %" PRIu64 " files: make it with fewer",
-			  fs->bounds.count);
+			  "the archive has more than %llu files: make it with fewer",
+			  (unsigned long long)fs->bounds.count);
 		return NULL;
 	}
 	if (rootfs_count_file(fs, file, err) < 0 || rootfs_take_text(fs, path_len, err) < 0)
@@ -242,9 +242,8 @@ static int follow_link(struct rootfs *fs, const char *target, struct walk *how, 
 	return fs->followed > FOLLOWED_MAX
 		       ? error_set(
 				 err, ERR_INVALID,
-				 "the archive's paths lead through too many links to directories: the targets of these links have more than %" PRIu64
-				 " bytes in all",
-				 FOLLOWED_MAX)
+				 "the archive's paths lead through too many links to directories: the targets of these links have more than %llu bytes in all",
+				 (unsigned long long)FOLLOWED_MAX)
 		       : 0;
 }
 

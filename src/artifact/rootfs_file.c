@@ -29,9 +29,8 @@ int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err)
 	if (bytes > fs->bounds.text - fs->text)
 		return error_set(
 			err, ERR_INVALID,
-			"the names, links and attributes of the archive's files have more than %" PRIu64
-			" bytes together",
-			fs->bounds.text);
+			"the names, links and attributes of the archive's files have more than %llu bytes together",
+			(unsigned long long)fs->bounds.text);
 	fs->text += bytes;
 	return 0;
 }
@@ -116,8 +115,8 @@ int rootfs_open_data(struct rootfs *fs, struct rootfs_file *file, uint64_t bytes
 	int fd;
 
 	if (bytes > fs->bounds.bytes || fs->bytes + bytes > fs->bounds.bytes) {
-		error_set(err, ERR_INVALID, "the archive unpacks to more than %" PRIu64 " MiB",
-			  fs->bounds.bytes >> 20);
+		error_set(err, ERR_INVALID, "the archive unpacks to more than %llu MiB",
+			  (unsigned long long)(fs->bounds.bytes >> 20));
 		return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 	}
 	file->data = ++fs->last_data;

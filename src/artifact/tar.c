@@ -3,7 +3,7 @@
 
 #include <archive_entry.h>
 #include <errno.h>
-#include <inttypes.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -95,9 +95,8 @@ int tar_count(struct tar_bound *bound, uint64_t bytes, struct error *err)
 	if (bytes > bound->most - bound->unpacked)
 		return error_set(
 			err, ERR_INVALID,
-			"the archive unpacks, with its headers and the files that it replaces, to more than %" PRIu64
-			" MiB",
-			bound->most >> 20);
+			"the archive unpacks, with its headers and the files that it replaces, to more than %llu MiB",
+			(unsigned long long)(bound->most >> 20));
 	bound->unpacked += bytes;
 	return 0;
 }
@@ -206,10 +205,10 @@ int tar_digest(struct tar_reading *tar, uint64_t *behind, char out[DIGEST_TEXT],
 	while ((n = read_unpacked(tar->archive, tar, &block)) > 0) {
 		*behind += (uint64_t)n;
 		if (*behind > most)
-			return error_set(err, ERR_INVALID,
-					 "more than %" PRIu64
-					 " bytes come after the ends of the layers up to this one",
-					 most);
+			return error_set(
+				err, ERR_INVALID,
+				"more than %llu bytes come after the ends of the layers up to this one: make the image again",
+				(unsigned long long)most);
 	}
 	return n < 0 ? tar_failed(tar, err) : hash_end(tar->hash, out, err);
 }

@@ -10,9 +10,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -212,9 +212,8 @@ static int check_disk(int dir, struct error *err)
 		       ? 0
 		       : error_set(
 				 err, ERR_IO,
-				 "this host's disk is full: make room on it, because microagent always leaves free %" PRIu64
-				 " MiB",
-				 spare >> 20);
+				 "this host's disk is full: make room on it, because microagent always leaves free %llu MiB",
+				 (unsigned long long)(spare >> 20));
 }
 
 static int check_room(const struct tool_room *room, struct error *err)
@@ -231,8 +230,8 @@ static int check_room(const struct tool_room *room, struct error *err)
 int tool_room_exceeded(uint64_t bytes, struct error *err)
 {
 	error_set(err, ERR_INVALID,
-		  "fetching and unpacking the image takes more than %" PRIu64 " MiB of disk",
-		  bytes >> 20);
+		  "fetching and unpacking the image takes more than %llu MiB of disk",
+		  (unsigned long long)(bytes >> 20));
 	return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 }
 

@@ -2,8 +2,8 @@
 /* Decodes the fields of the machine itself: the files from which it boots, its size, its
  * architecture, its console, its cgroup and its rate limits. */
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,18 +101,16 @@ static int check_machine_size(const char *key, const char *unit, int64_t value, 
 			      int64_t most, struct error *err)
 {
 	if (value < least)
-		return error_set(err, ERR_INVALID,
-				 "config.%s must be at least %" PRId64 "%s, and is %" PRId64, key,
-				 least, unit, value);
+		return error_set(err, ERR_INVALID, "config.%s must be at least %lld%s, and is %lld",
+				 key, (long long)least, unit, (long long)value);
 	if (most > 0 && value > most)
-		return error_set(err, ERR_INVALID,
-				 "config.%s is %" PRId64 "%s, and this host has room for %" PRId64
-				 "%s",
-				 key, value, unit, most, unit);
+		return error_set(
+			err, ERR_INVALID,
+			"config.%s is %lld%s, but this host has room for %lld%s: give less", key,
+			(long long)value, unit, (long long)most, unit);
 	if (value > INT32_MAX)
-		return error_set(err, ERR_INVALID,
-				 "config.%s is too large: give less than %" PRId64 "%s", key, value,
-				 unit);
+		return error_set(err, ERR_INVALID, "config.%s is too large: give less than %lld%s",
+				 key, (long long)value, unit);
 	return 0;
 }
 

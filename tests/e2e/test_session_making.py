@@ -147,8 +147,8 @@ def test_a_disk_that_takes_minutes_to_hash(host, number, code):
 def test_bases_that_no_session_could_be_made_of(host):
     for words, text, code in (
             (("--memory", 1), "--memory must be at least 64 MiB, and is 1", 2),
-            (("--memory", 2000000000), "--memory is 2000000000 MiB, and this host has room for", 2),
-            (("--cpus", 1000), "--cpus is 1000, and this host has room for", 2),
+            (("--memory", 2000000000), "--memory is 2000000000 MiB, but this host has room for", 2),
+            (("--cpus", 1000), "--cpus is 1000, but this host has room for", 2),
             (("--size", 999999999), "a disk of 999999999 MiB is too large: a file in ", 2)):
         done = host("base", "create", "web", *words)
         assert done.returncode == code and text in done.stderr, done.stderr

@@ -14,8 +14,8 @@
 #include "backend/qemu/qmp.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -155,10 +155,10 @@ static void on_qmp_deadline(struct loop *loop, void *data)
 
 	(void)loop;
 	p->timer = NULL; /* The timer has fired, so the loop has removed it. */
-	error_set(&why, ERR_TIMEOUT,
-		  "QEMU has not answered a monitor command for %" PRIu64
-		  " ms: this host is overloaded, or QEMU hangs",
-		  limit_get(LIMIT_QMP_MS));
+	error_set(
+		&why, ERR_TIMEOUT,
+		"QEMU has not answered a monitor command for %llu ms: this host is overloaded, or QEMU hangs",
+		(unsigned long long)limit_get(LIMIT_QMP_MS));
 	qmp_enter(q);
 	answer_pending(p, NULL, &why);
 	qmp_leave(q);
@@ -412,10 +412,10 @@ static void on_no_greeting(struct loop *loop, void *data)
 
 	(void)loop;
 	q->greeting_timer = NULL;
-	error_set(&why, ERR_TIMEOUT,
-		  "QEMU has not sent its greeting within %" PRIu64
-		  " ms: this host is overloaded, or QEMU hangs",
-		  limit_get(LIMIT_QMP_GREETING_MS));
+	error_set(
+		&why, ERR_TIMEOUT,
+		"QEMU has not sent its greeting within %llu ms: this host is overloaded, or QEMU hangs",
+		(unsigned long long)limit_get(LIMIT_QMP_GREETING_MS));
 	qmp_enter(q);
 	shut_with(q, &why);
 	qmp_leave(q);

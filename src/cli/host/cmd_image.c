@@ -209,9 +209,8 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 	if (v->size && v->size < SIZE_MIN_MIB)
 		return cli_usage(
 			cli, err,
-			"--size is %" PRId64
-			" MiB, but must be at least %d MiB: the file system needs a part of the disk for itself",
-			v->size, SIZE_MIN_MIB);
+			"--size is %lld MiB, but must be at least %d MiB: the file system needs a part of the disk for itself",
+			(long long)v->size, SIZE_MIN_MIB);
 	if (v->size) {
 		snprintf(size, sizeof(size), "%" PRId64, v->size);
 		words[n++] = "--size";

@@ -104,10 +104,9 @@ static int set_int(struct parser *p, const struct cli_option *option, const char
 	errno = 0;
 	value = strtoimax(text, &end, 10);
 	if (end == text || *end || errno || value < option->min || value > option->max)
-		return cli_usage(p->cli, err,
-				 "--%s must be a whole number from %" PRId64 " to %" PRId64
-				 " and is \"%s\"",
-				 option->name, option->min, option->max, text);
+		return cli_usage(
+			p->cli, err, "--%s must be a whole number from %lld to %lld, and is \"%s\"",
+			option->name, (long long)option->min, (long long)option->max, text);
 	*out = value;
 	return 0;
 }

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,9 +35,8 @@ void attend_say_unread(const struct cli *cli, int64_t timeout)
 	struct error err;
 
 	error_set(&err, ERR_TIMEOUT,
-		  "the timeout of %" PRId64
-		  " s passed, and output that nobody had read was dropped",
-		  timeout);
+		  "the timeout of %lld s passed, and output that nobody had read was dropped",
+		  (long long)timeout);
 	if (cli_stderr_is_read())
 		cli_print_error(cli, &err, stderr);
 }
@@ -70,8 +69,8 @@ int attend_exit_code(const struct cli *cli, const struct microagent_outcome *out
 	} else if (outcome->unread) {
 		attend_say_unread(cli, timeout);
 	} else if (outcome->timed_out) {
-		error_set(&err, ERR_TIMEOUT,
-			  "the command was killed: its timeout of %" PRId64 " s passed", timeout);
+		error_set(&err, ERR_TIMEOUT, "the command was killed: its timeout of %lld s passed",
+			  (long long)timeout);
 		cli_print_error(cli, &err, stderr);
 	}
 	return outcome->exit_code;
