@@ -164,7 +164,7 @@ static int receive_data(struct receiver *r, int to, struct error *err)
 	if (digest != tree_digest_end(r->digest))
 		return error_set(
 			err, ERR_IO,
-			"the copy of %.300s is damaged, because its digest differs from the one that was sent: copy the file again",
+			"%.300s was damaged while it was copied: its digest differs from the one that was sent; copy it again",
 			shown(r));
 	return holes && ftruncate(to, (off_t)at) < 0 ? receive_failed(r, err) : 0;
 }
