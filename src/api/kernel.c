@@ -18,6 +18,7 @@ int kernel_check(const char *path, struct error *err)
 		return error_prefix(err, "kernel %s", path);
 	if (is_kernel)
 		return 0;
-	error_set(err, ERR_INVALID, "%s is not a kernel (" NO_KERNEL_WORDS ")", path);
+	error_set(err, ERR_INVALID,
+		  "%s is not a kernel (neither a bzImage, an ELF image nor an arm64 Image)", path);
 	return error_reason(err, REASON_NOT_A_KERNEL, path);
 }

@@ -9,8 +9,6 @@
 
 #include "base/cleanup.h"
 
-#define OPTIONS "ro, rw, cache=auto|always|none, timeout=SECONDS and locks"
-
 static char *cut_share_tail(char *text)
 {
 	char *colon = strrchr(text, ':');
@@ -68,7 +66,7 @@ int share_word_parse(const char *word, struct share_word *out, struct error *err
 	if (!*cut.text || (share_word_has_place(word) && (!mountpoint || *mountpoint != '/')))
 		return error_set(
 			err, ERR_INVALID,
-			"\"%.200s\" does not name a directory to share: write DIR, DIR:/PLACE or DIR:/PLACE:OPTIONS; the options are " OPTIONS,
+			"\"%.200s\" does not name a directory to share: write DIR, DIR:/PLACE or DIR:/PLACE:OPTIONS; the options are ro, rw, cache=auto|always|none, timeout=SECONDS and locks",
 			word);
 	cut.dir = cut.text;
 	cut.mountpoint = mountpoint ? mountpoint : SHARE_PLACE;
@@ -80,7 +78,7 @@ int share_word_parse(const char *word, struct share_word *out, struct error *err
 		if (take_share_option(option, &cut) < 0)
 			return error_set(
 				err, ERR_INVALID,
-				"%.200s: \"%.*s\" is not an option of a share; the options are " OPTIONS,
+				"%.200s: \"%.*s\" is not an option of a share; the options are ro, rw, cache=auto|always|none, timeout=SECONDS and locks",
 				word, (int)strcspn(said, ","), said);
 	}
 	*out = cut;

@@ -400,8 +400,7 @@ static int find_source(const struct artifact_options *opts, struct deb *source, 
 	if (strncmp(source->package, SOURCE_PREFIX, strlen(SOURCE_PREFIX)) != 0)
 		return error_set(
 			err, ERR_INVALID,
-			"%s is not a package of a kernel's sources: give a package " SOURCE_PREFIX
-			"*",
+			"%s is not a package of a kernel's sources: give a package linux-source-*",
 			opts->from);
 	return 0;
 }

@@ -48,7 +48,10 @@ static int check_kernel(int fd, const char *path, enum architecture architecture
 	if (architecture_read_kernel(fd, &is_kernel, &own, err) < 0)
 		return error_prefix(err, "%s", path);
 	if (!is_kernel)
-		return error_set(err, ERR_INVALID, "%s is not a kernel: " NO_KERNEL_WORDS, path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not a kernel: neither a bzImage, an ELF image nor an arm64 Image",
+			path);
 	if (own == ARCHITECTURE_COUNT)
 		own = architecture_of_host();
 	if (architecture != ARCHITECTURE_COUNT && own != architecture)

@@ -81,7 +81,6 @@ int oci_manifests_check_name(const char *name, const struct buf *text, struct er
 		       ? 0
 		       : error_set(
 				 err, ERR_INVALID,
-				 "the image has another digest than its name says: fetch it again, or correct the name; its digest is " PREFIX
-				 "%s",
+				 "the image has another digest than its name says: fetch it again, or correct the name; its digest is sha256:%s",
 				 actual);
 }

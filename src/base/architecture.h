@@ -41,8 +41,6 @@ bool architecture_of_kernel(const void *head, size_t len, enum architecture *out
 /* Reads the first bytes of the file `fd`, and judges them as architecture_of_kernel() does. Sets
  * *is_kernel to whether the file is a kernel. */
 int architecture_read_kernel(int fd, bool *is_kernel, enum architecture *out, struct error *err);
-/* The last words of a message about a file that is not a kernel. */
-#define NO_KERNEL_WORDS "neither a bzImage, an ELF image nor an arm64 Image"
 /* Checks that a file can be the kernel of a machine. Fails with ERR_INVALID (REASON_NOT_A_KERNEL,
  * without a subject) for a file that is certainly not a kernel. Fails with ERR_UNSUPPORTED
  * (REASON_OTHER_ARCHITECTURE) if the kernel is for amd64 and `machine` is arm64, or the other way

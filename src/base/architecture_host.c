@@ -72,7 +72,9 @@ int architecture_check_kernel(int fd, enum architecture machine, struct error *e
 	if (architecture_read_kernel(fd, &is_kernel, &kernel, err) < 0)
 		return -1;
 	if (!is_kernel && !(machine == ARCHITECTURE_ARM64 && is_compressed_image(fd))) {
-		error_set(err, ERR_INVALID, "the file is not a kernel (" NO_KERNEL_WORDS ")");
+		error_set(
+			err, ERR_INVALID,
+			"the file is not a kernel (neither a bzImage, an ELF image nor an arm64 Image)");
 		return error_reason(err, REASON_NOT_A_KERNEL, "");
 	}
 	if (kernel == machine || kernel == ARCHITECTURE_COUNT)

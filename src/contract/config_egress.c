@@ -49,10 +49,10 @@ static int check_rule_count(const json_t *list, const char *key, size_t most, st
 
 	if (count <= most)
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 PATH
-			 ".%s: %zu entries are given, but at most %zu are allowed: leave some out",
-			 key, count, most);
+	return error_set(
+		err, ERR_INVALID,
+		"config.network.egress.%s: %zu entries are given, but at most %zu are allowed: leave some out",
+		key, count, most);
 }
 
 /* Decodes the list of names. The canonical list has each rule once, in its canonical form. */
@@ -62,7 +62,7 @@ static int decode_names(const json_t *egress, json_t *out, struct error *err)
 	json_t *given = NULL;
 
 	if (!list)
-		return error_errno(err, ENOMEM, PATH ".names");
+		return error_errno(err, ENOMEM, "config.network.egress.names");
 	if (json_get_array(egress, PATH, "names", JSON_OPTIONAL, &given, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_array_size(given); i++) {
@@ -72,13 +72,14 @@ static int decode_names(const json_t *egress, json_t *out, struct error *err)
 		struct egress_rule rule;
 
 		if (!text || strlen(text) != json_string_length(item))
-			return error_set(err, ERR_INVALID, PATH ".names[%zu] must be a string", i);
+			return error_set(err, ERR_INVALID,
+					 "config.network.egress.names[%zu] must be a string", i);
 		if (egress_rule_parse(text, &rule, err) < 0)
-			return error_prefix(err, PATH ".names[%zu]", i);
+			return error_prefix(err, "config.network.egress.names[%zu]", i);
 		print_rule(&rule, canonical);
 		if (!has_string(list, canonical) &&
 		    json_array_append_new(list, json_string(canonical)) < 0)
-			return error_errno(err, ENOMEM, PATH ".names");
+			return error_errno(err, ENOMEM, "config.network.egress.names");
 	}
 	if (check_rule_count(list, "names", EGRESS_NAMES_MAX, err) < 0)
 		return -1;
@@ -105,7 +106,7 @@ int decode_egress(const struct config_decode *d, const json_t *network, enum net
 		return 0;
 	if (mode != NETWORK_NAT)
 		return error_set(err, ERR_INVALID,
-				 PATH " needs mode \"nat\", and mode is \"%s\": %s",
+				 "config.network.egress needs mode \"nat\", and mode is \"%s\": %s",
 				 network_mode_names[mode],
 				 mode == NETWORK_BRIDGED ? "nothing is filtered on a bridge"
 							 : "an isolated guest reaches nothing");

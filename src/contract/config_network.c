@@ -219,9 +219,10 @@ int decode_network(struct config_decode *d, struct error *err)
 	if (decode_text(network, PATH, "interface", JSON_OPTIONAL, &name, err) < 0)
 		return -1;
 	if (name && mode != NETWORK_BRIDGED)
-		return error_set(err, ERR_INVALID,
-				 PATH ".interface needs mode \"bridged\", and mode is \"%s\"",
-				 network_mode_names[mode]);
+		return error_set(
+			err, ERR_INVALID,
+			"config.network.interface needs mode \"bridged\", and mode is \"%s\"",
+			network_mode_names[mode]);
 	if ((name && json_put_string(out, "interface", name, err) < 0) ||
 	    decode_list(d, network, PATH, "portForwards", forward_keys, decode_forward, out, err) <
 		    0)
@@ -232,11 +233,10 @@ int decode_network(struct config_decode *d, struct error *err)
 	    json_object_get(out, "portForwards"))
 		return error_set(
 			err, ERR_INVALID,
-			PATH
-			".portForwards need mode \"nat\" or \"bridged\", and mode is \"isolated\"");
+			"config.network.portForwards need mode \"nat\" or \"bridged\", and mode is \"isolated\"");
 	if (mode != NETWORK_NAT && json_array_size(json_object_get(network, "allow")))
 		return error_set(err, ERR_INVALID,
-				 PATH ".allow needs mode \"nat\", and mode is \"%s\"",
+				 "config.network.allow needs mode \"nat\", and mode is \"%s\"",
 				 network_mode_names[mode]);
 	if (decode_prefixes(d, network, PATH, "allow", config_check_prefix, out, err) < 0)
 		return -1;
@@ -244,8 +244,7 @@ int decode_network(struct config_decode *d, struct error *err)
 	if (d->strict && allowed > PREFIXES_ALLOW_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			PATH
-			".allow: %zu entries are given, but at most %d are allowed: leave some out",
+			"config.network.allow: %zu entries are given, but at most %d are allowed: leave some out",
 			allowed, PREFIXES_ALLOW_MAX);
 	if (decode_egress(d, network, (enum network_mode)mode, out, err) < 0)
 		return -1;
@@ -253,8 +252,7 @@ int decode_network(struct config_decode *d, struct error *err)
 	if (d->strict && !is_isolated_only(d) && mode == NETWORK_BRIDGED && !name)
 		return error_set(
 			err, ERR_INVALID,
-			PATH
-			".interface is missing: mode \"bridged\" needs the name of a bridge (with the backend apple-vf, of an interface)");
+			"config.network.interface is missing: mode \"bridged\" needs the name of a bridge (with the backend apple-vf, of an interface)");
 	return json_put(d->out, "network", json_incref(out), err);
 }
 

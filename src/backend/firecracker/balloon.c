@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-#define STATISTICS "Firecracker's API: GET /balloon/statistics"
 #define LOOKS 10 /* the number of LIMIT_API_LOOK_MS between two questions to Firecracker */
 
 static void tell_balloon(struct firecracker *fc, const struct error *why)
@@ -39,10 +38,10 @@ static int read_given(const struct firecracker *fc, const json_t *body, int64_t 
 	if (!body)
 		return error_set(
 			err, ERR_IO,
-			STATISTICS
-			": the answer has no body: this is a bug, or Firecracker was taken over");
+			"Firecracker's API: GET /balloon/statistics: the answer has no body: this is a bug, or Firecracker was taken over");
 	if (json_get_int(body, "", "actual_mib", JSON_REQUIRED, 0, fc->memory_mib, out, &why) < 0)
-		return error_set(err, ERR_IO, STATISTICS ": %s", why.msg);
+		return error_set(err, ERR_IO, "Firecracker's API: GET /balloon/statistics: %s",
+				 why.msg);
 	return 0;
 }
 

@@ -84,10 +84,10 @@ int cell_tap_check(struct error *err)
 	int errnum = errno;
 
 	return fd >= 0 ? 0
-		       : error_set(err, ERR_UNAVAILABLE,
-				   "config.network.mode: a network card needs " TUN
-				   " on this host: %s (%s)",
-				   strerror(errnum), tun_advice(errnum));
+		       : error_set(
+				 err, ERR_UNAVAILABLE,
+				 "config.network.mode: a network card needs /dev/net/tun on this host: %s (%s)",
+				 strerror(errnum), tun_advice(errnum));
 }
 
 static int enter_networks(int net, struct tap_report *r)

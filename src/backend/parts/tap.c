@@ -19,7 +19,6 @@
 
 #define TUN "/dev/net/tun"
 /* The field of the config that messages about a bridge name. */
-#define FIELD "config.network.interface"
 
 /* Checks that this host has the bridge. Uses system calls for this, since /sys may show another
  * network namespace. */
@@ -32,24 +31,21 @@ static int check_bridge(const char *bridge, struct error *err)
 	if (strlen(bridge) >= IFNAMSIZ)
 		return error_set(
 			err, ERR_INVALID,
-			FIELD
-			": \"%.64s\" cannot be the name of an interface: give the name of a bridge of this host",
+			"config.network.interface: \"%.64s\" cannot be the name of an interface: give the name of a bridge of this host",
 			bridge);
 	memcpy(request.ifr_name, bridge, strlen(bridge));
 	if (fd < 0)
-		return error_errno(err, errno, FIELD);
+		return error_errno(err, errno, "config.network.interface");
 	if (ioctl(fd, SIOCGIFINDEX, &request) < 0)
 		return error_set(
 			err, ERR_NOT_FOUND,
-			FIELD
-			": this host has no interface %s: give the name of a bridge of this host",
+			"config.network.interface: this host has no interface %s: give the name of a bridge of this host",
 			bridge);
 	request.ifr_data = (void *)&driver;
 	if (ioctl(fd, SIOCETHTOOL, &request) < 0 || strcmp(driver.driver, "bridge") != 0)
 		return error_set(
 			err, ERR_INVALID,
-			FIELD
-			": the interface %s is not a bridge: give the name of a bridge of this host",
+			"config.network.interface: the interface %s is not a bridge: give the name of a bridge of this host",
 			bridge);
 	return 0;
 }
@@ -75,10 +71,10 @@ int tap_check(const char *bridge, struct error *err)
 		return -1;
 	autoclose int fd = open(TUN, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "config.network.mode: bridged needs " TUN
-				 ": %s (as root, run modprobe tun)",
-				 strerror(errno));
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"config.network.mode: bridged needs /dev/net/tun: %s (as root, run modprobe tun)",
+			strerror(errno));
 	return 0;
 }
 

@@ -49,10 +49,10 @@ static int digest(const char *program, const char *path, char out[DIGEST_BYTES +
 	if (proc_run(argv, &answer, UINT64_MAX, err) < 0)
 		return -1;
 	if (answer.len < DIGEST_BYTES)
-		return error_set(err, ERR_IO,
-				 PROGRAM
-				 " ended without the digest of %s: this is a bug of microagent",
-				 path);
+		return error_set(
+			err, ERR_IO,
+			"microagent-artifact ended without the digest of %s: this is a bug of microagent",
+			path);
 	memcpy(out, buf_bytes(&answer), DIGEST_BYTES);
 	out[DIGEST_BYTES] = '\0';
 	return 0;

@@ -63,8 +63,7 @@ static int run_perf(struct cli *cli, const void *values, const struct cli_words 
 	if (!program)
 		return error_set(
 			err, ERR_NOT_FOUND,
-			PROGRAM
-			", the program that measures, is neither beside microagent nor in PATH: the Debian package python3-microagent brings it");
+			"microagent-perf, the program that measures, is neither beside microagent nor in PATH: the Debian package python3-microagent brings it");
 	argv_add(&argv, program);
 	argv_add(&argv, cli->command->name);
 	if (cli->json)

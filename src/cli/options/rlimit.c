@@ -68,8 +68,7 @@ int rlimit_words(struct cli *cli, const struct cli_words *words, json_t **out, s
 		if (got > 0)
 			return cli_usage(
 				cli, err,
-				"--rlimit must be NAME=SOFT or NAME=SOFT:HARD, like nofile=4096, with a number or " UNLIMITED
-				" for SOFT and HARD, and is \"%.100s\"",
+				"--rlimit must be NAME=SOFT or NAME=SOFT:HARD, like nofile=4096, with a number or unlimited for SOFT and HARD, and is \"%.100s\"",
 				words->items[i]);
 		if (got < 0)
 			return -1;

@@ -61,10 +61,10 @@ static int check_places(struct cli *cli, const struct cli_words *given, struct e
 		if (has_place(word))
 			continue;
 		if (first)
-			return cli_usage(cli, err,
-					 "%s and %s cannot both be on " WORKSPACE
-					 ": give one of them another path, as in DIR:/PLACE",
-					 first, word);
+			return cli_usage(
+				cli, err,
+				"%s and %s cannot both be on /workspace: give one of them another path, as in DIR:/PLACE",
+				first, word);
 		first = word;
 	}
 	return 0;
