@@ -177,7 +177,7 @@ int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct e
 	if (qemu->saving.fn)
 		return error_set(
 			err, ERR_CONFLICT,
-			"another request is saving the machine: try again when that request has ended");
+			"the machine is being saved by another request: try again when that request has ended");
 	/* The saved state of a template does not contain the memory. The memory is a file that
 	 * restored machines will share. */
 	qemu->ram_apart = qemu->origin == VM_TEMPLATE;
