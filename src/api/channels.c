@@ -90,7 +90,7 @@ static json_t *listener_json(const char *word, size_t index, struct error *err)
 	    port_of(colon + 1, strlen(colon + 1), 65535) < 0) {
 		error_set(
 			err, ERR_INVALID,
-			"\"%.100s\" does not lead a vsock port to a service of the host: write PORT=HOST:PORT",
+			"\"%.100s\" does not name a vsock port and its service on the host: write PORT=HOST:PORT",
 			word);
 		return NULL;
 	}

@@ -136,7 +136,7 @@ static int explain_taken(const struct workspace *ws, const json_t *wanted, const
 	snprintf(subject, sizeof(subject), "%.*s %s", (int)kind_name_length(ws->id), ws->id, has);
 	error_set(
 		err, ERR_CONFLICT,
-		"cannot publish %s: %s already publishes %s to port %lld of the guest, and this takes that port of both IPv4 and IPv6",
+		"cannot publish %s: %s already publishes %s to port %lld of the guest, so that port of both IPv4 and IPv6 is taken",
 		port, name, has, (long long)json_integer_value(json_object_get(own, "guestPort")));
 	return error_reason(err, REASON_PORT_PUBLISHED, subject);
 }

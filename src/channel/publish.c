@@ -60,7 +60,7 @@ static int tell_holder(const char *name, const struct port_holder *holder, struc
 	json_decref(holder->published);
 	return error_set(
 		err, ERR_UNAVAILABLE,
-		"cannot publish %s: %s publishes %s, and this takes that port of IPv4 and IPv6 even if nothing listens there yet; stop that workspace, or choose another port",
+		"cannot publish %s: %s publishes %s, so that port of both IPv4 and IPv6 is taken even if nothing listens there yet; stop that workspace, or choose another port",
 		name, holder->workspace, published);
 }
 

@@ -283,10 +283,10 @@ def bound_port(host):
     host("delete", "second", check=0)
 
 
-HOLDER = 'workspace "w" of %s publishes 127.0.0.1:%s, and this takes that port of IPv4 and IPv6 even if nothing listens there yet; stop that workspace, or choose another port'
+HOLDER = 'workspace "w" of %s publishes 127.0.0.1:%s, so that port of both IPv4 and IPv6 is taken even if nothing listens there yet; stop that workspace, or choose another port'
 
 
-OWN = ('cannot publish %s: workspace "w" already publishes 127.0.0.1:%s to port %s of the guest, and this takes that port of both IPv4 and IPv6\n'
+OWN = ('cannot publish %s: workspace "w" already publishes 127.0.0.1:%s to port %s of the guest, so that port of both IPv4 and IPv6 is taken\n'
        "microagent: hint: choose another port, or `microagent network unpublish w 127.0.0.1:%s` first\n")
 
 

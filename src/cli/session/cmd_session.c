@@ -139,7 +139,7 @@ static int take_share_words(struct cli *cli, const struct session_values *v,
 	if (of_plain && !out->plain)
 		return cli_usage(
 			cli, err,
-			"--share-at, --share-ro, --share-cache and --share-timeout need one --share DIR without a place: behind a place write such options in the same word, as in DIR:/PLACE:ro,cache=none");
+			"--share-at, --share-ro, --share-cache and --share-timeout need one --share DIR without a place: if the word has a place, write the options in it, as in DIR:/PLACE:ro,cache=none");
 	return 0;
 }
 

@@ -256,7 +256,7 @@ static int run_session_share(struct cli *cli, const void *values, const struct c
 	if (!dirs.plain && (v->read_only || v->at || v->cache || v->timeout))
 		return cli_usage(
 			cli, err,
-			"--ro, --at, --cache and --timeout need one DIR without a place: behind a place write such options in the same word, as in DIR:/PLACE:ro,cache=none");
+			"--ro, --at, --cache and --timeout need one DIR without a place: if the word has a place, write the options in it, as in DIR:/PLACE:ro,cache=none");
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
