@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -20,6 +21,7 @@ import pytest
 import inject
 import schema_check
 import strays
+from broker import copy_of
 from conftest import copy_disk, image, make_host, wait_until
 from digests import sha256
 from test_layers import IDENTITY, make_layer
@@ -388,6 +390,61 @@ def test_a_machine_is_forked_while_it_runs(place):
         finally:
             place.dir = whole
             shutil.rmtree(point)
+
+
+F_OFD_SETLK, FLOCK = 37, 73
+# Of the bytes that QEMU locks in a disk: "this process shares no permission" (200 and later).
+SHARES_NOTHING = struct.pack("hhxxxxqqi4x", fcntl.F_RDLCK, os.SEEK_SET, 200, 64, 0)
+
+
+def descriptor_of(pid, path):
+    """Returns a descriptor by which the process has the file open."""
+    return next(fd for fd in strays.descriptors(pid) if strays.has_open(pid, fd, path))
+
+
+def test_a_lock_of_a_sibling_hinders_nobody(place):
+    """A QEMU that was taken over, of a machine in quarantine, locks the base that it can only read. Other machines of the
+    base start, and go on after a fork."""
+    host = place.host
+    with place.machine() as one, place.machine() as before:
+        pid = runtime(host, one)["pid"]
+        base = descriptor_of(pid, place.base)
+        host("quarantine", one, check=0)
+        assert inject.system_call(pid, inject.FCNTL, base, F_OFD_SETLK, inject.put(pid, SHARES_NOTHING)) == 0
+        with place.machine() as after:
+            assert runtime(host, after)["boot"] == {"how": "restored"}
+            for name in (before, after):
+                assert request(host, name, command="fork")["ok"]
+                assert host("exec", name, "--", "cat", "/tmp/old", check=0).stdout == "of the template\n"
+        # A lock of the kind that microagent itself uses: QEMU needs no such call, and does not have it.
+        assert inject.system_call(pid, FLOCK, base, fcntl.LOCK_EX | fcntl.LOCK_NB) == -errno.ENOSYS
+
+
+def test_a_machine_that_cannot_go_on_is_ended(place):
+    """QEMU refuses to let a machine go on after its fork. It is not recorded as running while it stands still for ever."""
+    host = place.host
+    with place.machine() as name:
+        with open(host.base / f"{name}.qcow2", "rb") as layer:
+            fcntl.fcntl(layer, F_OFD_SETLK, SHARES_NOTHING)
+            request(host, name, command="fork")
+            wait_until(lambda: ask(host, "inspect", name=name)[1]["event"]["state"] == "failed", "the machine to be ended")
+        assert "lock" in ask(host, "inspect", name=name)[1]["event"]["detail"]
+
+
+def test_siblings_have_no_offset_in_common(place):
+    """Two supervisors that were taken over could talk by the offset of one open file description, also in a quarantine."""
+    host = place.host
+    with place.machine() as one, place.machine() as other:
+        copies = []
+        for name in (one, other):
+            pid = runtime(host, name)["supervisorPid"]
+            memory, = (fd for fd, path in strays.descriptors(pid).items() if path.startswith("/memfd:guest"))
+            copies.append(copy_of(pid, memory))
+        assert len({os.fstat(copy).st_ino for copy in copies}) == 1
+        os.lseek(copies[0], 0x1234, os.SEEK_SET)
+        assert os.lseek(copies[1], 0, os.SEEK_CUR) != 0x1234
+        for copy in copies:
+            os.close(copy)
 
 
 def test_what_cannot_be_forked(place):

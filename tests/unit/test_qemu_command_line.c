@@ -196,7 +196,7 @@ static void further_disks_are_pinned(void **state)
 		"-device\nvirtio-blk-device,id=disk-0-dev,drive=disk-0,serial=disk-0,"
 		"werror=enospc,rerror=report\n"
 		"-add-fd\nfd=21,set=3,opaque=disk-1\n"
-		"-blockdev\ndriver=file,node-name=disk-1-file,filename=/dev/fdset/3,read-only=on\n"
+		"-blockdev\ndriver=file,node-name=disk-1-file,filename=/dev/fdset/3,read-only=on,locking=off\n"
 		"-blockdev\ndriver=raw,node-name=disk-1,file=disk-1-file,read-only=on\n"
 		"-device\nvirtio-blk-device,id=disk-1-dev,drive=disk-1,serial=disk-1,"
 		"werror=enospc,rerror=report\n"));
@@ -243,7 +243,7 @@ static void a_reader_is_pinned(void **state)
 	autofree char *words = built(&m);
 	assert_non_null(strstr(words, ",set=1,opaque=below\n"
 				      "-blockdev\ndriver=file,node-name=below-file,"
-				      "filename=/dev/fdset/1,read-only=on\n"
+				      "filename=/dev/fdset/1,read-only=on,locking=off\n"
 				      "-blockdev\ndriver=raw,node-name=below,file=below-file,"
 				      "read-only=on\n"));
 	assert_non_null(strstr(words, ",set=2,opaque=rootfs\n"
@@ -268,7 +268,7 @@ static void a_layer_is_pinned(void **state)
 	autofree char *words = built(&m);
 	assert_non_null(strstr(words, ",set=1,opaque=base\n"
 				      "-blockdev\ndriver=file,node-name=base-file,"
-				      "filename=/dev/fdset/1,read-only=on\n"
+				      "filename=/dev/fdset/1,read-only=on,locking=off\n"
 				      "-blockdev\ndriver=raw,node-name=base,file=base-file,"
 				      "read-only=on\n"));
 	assert_non_null(strstr(words, ",set=2,opaque=rootfs\n"

@@ -258,7 +258,6 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(fdatasync, "disks"),
 	ALLOWED(fgetxattr, "files"),
 	ALLOWED(flistxattr, "files"),
-	ALLOWED(flock, "locks of disks"),
 	ALLOWED(fork, "as clone: QEMU's own list kills for it"),
 	ALLOWED(fstat, "files"),
 	ALLOWED(fstatfs, "which page size a memory file has"),

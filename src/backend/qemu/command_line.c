@@ -188,12 +188,17 @@ static void add_block_node(struct argv *argv, const struct block_node *node, siz
 {
 	const char *access = node->read_only ? ",read-only=on" : ",discard=unmap";
 	const char *full = node->slowed ? "-full" : "";
+	/* Other machines may have the same file, for example the base of their layers. A lock that
+	 * a QEMU which was taken over sets on the file would end their starts and forks. So a QEMU
+	 * that only reads a file sets no lock, and heeds none. The lock of the command
+	 * (store/disk_file.h) still keeps microagent from writing to the file meanwhile. */
+	const char *locking = node->read_only ? ",locking=off" : "";
 
 	argv_add(argv, "-add-fd");
 	argv_addf(argv, "fd=%d,set=%zu,opaque=%s", node->fd, *set, node->name);
 	argv_add(argv, "-blockdev");
-	argv_addf(argv, "driver=file,node-name=%s-file,filename=/dev/fdset/%zu%s", node->name,
-		  (*set)++, access);
+	argv_addf(argv, "driver=file,node-name=%s-file,filename=/dev/fdset/%zu%s%s", node->name,
+		  (*set)++, access, locking);
 	/*
 	 * This node limits how much of its file a layer may use. A write beyond the limit fails as
 	 * on a full disk, and no part of the data is written. So QEMU itself pauses the VM

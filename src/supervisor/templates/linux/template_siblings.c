@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/platform/file.h"
 #include "store/store.h"
 #include "supervisor/templates/template_memory.h"
 
@@ -83,6 +84,7 @@ static int receive_memory(int dir, struct template_memory *out)
 	autoclose int sock = sock_connect_now_at(dir, SOCKET_NAME, NULL);
 	int fds[FD_PASS_MAX] = {-1, -1};
 	size_t count = 2;
+	int own = -1;
 	char byte;
 
 	if (sock < 0 || fd_wait(sock, POLLIN, limit_deadline(LIMIT_SIBLING_MS), NULL) < 0 ||
@@ -90,8 +92,13 @@ static int receive_memory(int dir, struct template_memory *out)
 		return -1;
 	const struct template_memory given = {fds[0], fds[1]};
 
-	if (count == 2 && is_filled_one(dir, &given)) {
-		*out = given;
+	/* The memory is opened anew. Siblings with one open file description would have a common
+	 * offset, by which two of them that were taken over could talk, also in a quarantine. */
+	if (count == 2 && is_filled_one(dir, &given))
+		own = file_reopen(given.ram_fd, O_RDWR | O_CLOEXEC);
+	if (own >= 0) {
+		close(given.ram_fd);
+		*out = (struct template_memory){own, given.siblings_fd};
 		return 0;
 	}
 	for (size_t i = 0; i < count; i++)
