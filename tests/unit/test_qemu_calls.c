@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
+#include <linux/fsverity.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -222,6 +224,28 @@ static void assert_verdicts(int number, const uint64_t args[4], uint32_t qemu, u
 		if (is != expected[i])
 			fail_msg("call %d: %x of program %zu", number, is, i);
 		free(programs[i].filter);
+	}
+}
+
+/* A file keeps its attributes, also one that the process only reads and whose owner it is. */
+static void no_attributes_of_files(void **state)
+{
+	static const uint64_t commands[] = {FS_IOC_SETFLAGS,
+					    FS_IOC32_SETFLAGS,
+					    FS_IOC_FSSETXATTR,
+					    FS_IOC_SETVERSION,
+					    FS_IOC_ENABLE_VERITY,
+					    FS_IOC_SET_ENCRYPTION_POLICY,
+					    FIFREEZE,
+					    FICLONE,
+					    FS_IOC_SETFSLABEL};
+	const uint32_t refused = SECCOMP_RET_ERRNO | ENOSYS;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		const uint64_t args[4] = {0, commands[i]};
+
+		assert_verdicts(SYS_ioctl, args, refused, refused);
 	}
 }
 
@@ -473,6 +497,7 @@ int main(void)
 		cmocka_unit_test(each_call_has_its_fate),
 		cmocka_unit_test(sockets_are_few),
 		cmocka_unit_test(sockets_are_connected_nowhere_else),
+		cmocka_unit_test(no_attributes_of_files),
 		cmocka_unit_test(nobody_is_held_up),
 		cmocka_unit_test(no_file_becomes_a_set_user_id_program),
 		cmocka_unit_test(other_architectures_end_it),

@@ -71,6 +71,20 @@
 		}                                                                           \
 	}
 /*
+ * A row for the commands of ioctl() whose type is the given byte (asm-generic/ioctl.h). All other
+ * commands are refused. Among those are the commands that set attributes of a file, such as
+ * FS_IOC_SETFLAGS: they need no descriptor for writing, only the file's owner, and the VMM of an
+ * ordinary user has the same owner as the base that it shares with other machines.
+ */
+#define IOCTL_ROW(what, type, why)                                                                \
+	{                                                                                         \
+		.number = SCMP_SYS(ioctl), .name = "ioctl " what, .fate = CALL_ALLOWED,           \
+		.reason = (why),                                                                  \
+		.only =                                                                           \
+		{ {.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = 0xff00, .datum_b = (type) << 8} \
+		}                                                                                 \
+	}
+/*
  * A row for a call that may send, but not with MSG_FASTOPEN. With this flag, a TCP socket connects
  * to the address to which a message is sent. Neither a filter of connect() nor Landlock notices
  * that. `flags` is the index of the argument that has the flags.
@@ -307,7 +321,10 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(io_pgetevents, "disks: aio=native"),
 	ALLOWED(io_setup, "disks: aio=native"),
 	ALLOWED(io_submit, "disks: aio=native"),
-	ALLOWED(ioctl, "KVM, vhost, taps, disks"),
+	IOCTL_ROW("block", 0x12, "block devices"),
+	IOCTL_ROW("kvm", 0xae, "KVM"),
+	IOCTL_ROW("tap", 'T', "taps, bytes that wait in a socket, whether a file is a terminal"),
+	IOCTL_ROW("vhost", 0xaf, "vhost"),
 	ALLOWED(kill, "its own processes; the cell has no others"),
 	ALLOWED(lgetxattr, "files"),
 	ALLOWED(listxattr, "files"),
