@@ -43,10 +43,23 @@ static void watch_forks(void)
 	pthread_atfork(before_fork, in_parent, in_child);
 }
 
+/* Makes the connection one that only this side writes to. A supervisor that was taken over could
+ * otherwise send descriptors, for example its lease. Nobody would ever read the message, so the
+ * lease would stay open, and count as a process of the machine, until this side is closed. */
+static void refuse_messages(int fd)
+{
+	char byte;
+
+	(void)shutdown(fd, SHUT_RD);
+	while (recv(fd, &byte, 1, MSG_DONTWAIT) > 0)
+		;
+}
+
 int lifeline_adopt(int fd, struct error *err)
 {
 	int status = 0;
 
+	refuse_messages(fd);
 	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&held.lock);
 	if (held.count == held.room) {

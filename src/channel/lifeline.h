@@ -17,8 +17,8 @@
 /* Makes a lifeline. This process keeps *near_end. The caller passes *far_end to the supervisor, and
  * closes it. */
 int lifeline_open(int *near_end, int *far_end, struct error *err);
-/* Makes a lifeline from an existing connection. On success `fd` is its near end, which must be
- * closed by lifeline_let_go() or lifeline_cut(). */
+/* Makes a lifeline from an existing connection, whose other side cannot send anything from then on.
+ * On success `fd` is its near end, which must be closed by lifeline_let_go() or lifeline_cut(). */
 int lifeline_adopt(int fd, struct error *err);
 /* Closes the near end, which becomes -1, and lets the machine go on. Accepts -1. Does nothing in a
  * forked child, which has only a copy of the number. */

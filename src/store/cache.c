@@ -205,6 +205,7 @@ static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name
 	k->architecture = recorded_architecture(record);
 	k->cached = true;
 	k->for_pvm = json_is_true(json_object_get(record, "forPvm"));
+	k->bundled = json_is_true(json_object_get(record, "bundled"));
 	copy_digest(k->sha256, sha);
 	copy_digest(k->initrd_sha256, initrd);
 	copy_digest(k->init_sha256, init);
@@ -345,8 +346,9 @@ static int compare_architectures(enum architecture a, enum architecture b)
 	return a == host || (b != host && a < b) ? -1 : 1;
 }
 
-/* Compares two kernels for sorting: first by kind, in the order of the enum. Within a kind, the
- * newest version comes first ("6.1.192-2" before "6.1.55-1"). */
+/* Compares two kernels for sorting. A kernel of a guest bundle comes after all others. Then the kind
+ * decides, in the order of the enum. Within a kind, the newest version comes first ("6.1.192-2"
+ * before "6.1.55-1"). */
 static int compare_kernels(const void *a, const void *b)
 {
 	const struct cache_kernel *x = a, *y = b;
@@ -354,6 +356,8 @@ static int compare_kernels(const void *a, const void *b)
 
 	if (x->architecture != y->architecture)
 		return compare_architectures(x->architecture, y->architecture);
+	if (x->bundled != y->bundled)
+		return x->bundled ? 1 : -1;
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
 	versions =

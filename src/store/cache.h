@@ -72,6 +72,9 @@ struct cache_kernel {
 	bool cached;  /* the kernel is in the cache; false: it is a file of the user */
 	bool for_pvm; /* the record says that the kernel was built for a paravirtual KVM
 		       * (kvm_pvm) */
+	/* The kernel is from a guest bundle, whose maker chose its kind and version. So it comes
+	 * after all other kernels, and is the default one only if there is no other. */
+	bool bundled;
 };
 struct cache_kernels {
 	struct cache_kernel *items; /* the kernels, the default one first */

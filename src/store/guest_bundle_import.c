@@ -312,6 +312,8 @@ static int publish_entry(const struct taking *t, const struct bundle_entry *e, s
 		return error_errno(err, ENOMEM, "record");
 	for (size_t i = 0; i < ARRAY_SIZE(origin); i++)
 		json_object_del(record, origin[i]);
+	if (e->part == CACHE_KERNELS && json_put(record, "bundled", json_true(), err) < 0)
+		return -1;
 	if (!(told = bundle_tell(e->part, e->name, e->record, err)) ||
 	    tell_replaced(dir, e, told, err) < 0 || cache_withdraw(&w, e->name, err) < 0 ||
 	    publish_parts(&w, e, err) < 0 || cache_record(&w, e->name, record, err) < 0)

@@ -125,6 +125,27 @@ def test_taken_in_and_booted(elsewhere, made):
     assert kernel["version"].split("-")[0].rsplit(".", 1)[0] in done.stdout
 
 
+def test_a_kernel_of_a_bundle_is_not_the_default_one(elsewhere, made, tmp_path):
+    """In the attack a bundle called its kernel tuned, of version 999, and all later machines booted it."""
+    place = tmp_path / "lying"
+    shutil.copytree(made[0], place)
+    manifest = json.loads((place / "manifest.json").read_text())
+    for entry in manifest["entries"]:
+        if entry["part"] == "kernels":
+            entry["record"].update(kind="tuned", version="999")
+    (place / "manifest.json").write_text(json.dumps(manifest))
+    elsewhere("guest-bundle", "import", place, check=0)
+    own, = elsewhere.json("kernel", "list")["kernels"]
+    assert (own["kind"], own["version"]) == ("tuned", "999")  # it is the only one
+    record, = (elsewhere.cache / "kernels").glob("*.json")
+    of_this_host = {**json.loads(record.read_text()), "name": "mine", "kind": "debian", "version": "1"}
+    del of_this_host["bundled"]
+    for part in record.parent.glob(f"{record.stem}*"):
+        shutil.copy(part, record.parent / part.name.replace(record.stem, "mine"))
+    (record.parent / "mine.json").write_text(json.dumps(of_this_host))
+    assert [kernel["name"] for kernel in elsewhere.json("kernel", "list")["kernels"]] == ["mine", own["name"]]
+
+
 def test_the_source_that_a_bundle_names_is_not_recorded(elsewhere, made, tmp_path):
     """In the attack `image list` said of any image that it came from a registry, under a digest of the bundle's choice."""
     place = tmp_path / "lying"
@@ -230,7 +251,7 @@ def test_a_manifest_that_is_wrong(elsewhere, bundle, what):
 
 
 def test_a_manifest_that_is_none(elsewhere, bundle, made, tmp_path):
-    refused(elsewhere, bundle, f"manifest.json: its digest is {made[1]['sha256']}, not " + "0" * 64, "--sha256", "0" * 64)
+    refused(elsewhere, bundle, f"manifest.json has the digest {made[1]['sha256']}, not " + "0" * 64, "--sha256", "0" * 64)
     assert elsewhere("guest-bundle", "import", bundle, "--sha256", "abc", check=2).stderr
     (bundle / "manifest.json").write_text("{")
     refused(elsewhere, bundle, "manifest.json")

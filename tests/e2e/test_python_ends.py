@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Tests the Python package: threads, forks of the process, signals, and how sandboxes end."""
 
+import errno
 import gc
+import json
 import os
 import signal
 import threading
@@ -10,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import inject
+import strays
 from conftest import BACKEND, wait_until
 from python_package import load, names, program, said
 
@@ -48,6 +52,27 @@ def test_destroyed_while_threads_use_it(tools):
     box.destroy()
     with pytest.raises(microagent.ConflictError, match=f"session {box.name}: the handle is closed"):
         box.run("true")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a system call in the supervisor")
+def test_a_holder_takes_no_message(tools):
+    """A supervisor that was taken over sends its lease to the process that owns the sandbox. Nobody would read the message,
+    and the machine would count as alive until that process ends."""
+    child = program(tools, """
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+        with microagent.Sandbox(**options) as box:
+            print(box.name, flush=True)
+            signal.sigwait({signal.SIGUSR1})
+        """)
+    name = child.stdout.readline().strip()
+    supervisor = json.loads((tools["state_dir"] / "sessions" / f"{name}.bundle" / "runtime.json").read_text())["supervisorPid"]
+    lease = tools["state_dir"] / "sessions" / f"{name}.bundle" / "lease"
+    held = next(fd for fd in strays.descriptors(supervisor) if strays.has_open(supervisor, fd, lease))
+    line, = inject.sockets_between(supervisor, child.pid).values()
+    assert inject.send_with(supervisor, line, b"x", held) == -errno.EPIPE
+    child.send_signal(signal.SIGUSR1)
+    said(child)
+    assert name not in names(tools)
 
 
 def test_one_that_is_forgotten_is_destroyed(tools):
