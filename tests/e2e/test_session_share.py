@@ -584,7 +584,7 @@ def test_none(ours):
     name = create(ours, "--no-share")
     assert "hotplug" not in record(ours, name, "workspace")["config"]
     said = refused(ours, name, work)
-    assert "(--no-share): make another one" in said and "without --no-share" in said
+    assert "(--no-share): make another machine" in said and "without --no-share" in said
     ours("--state-dir", ours.state / "sessions", "kill", f"{name}.bundle", check=0)
     assert f"session {name} is not running" in refused(ours, name, work)
     ours("session", "destroy", name, check=0)
