@@ -226,7 +226,7 @@ def check_stopped(host, name, digest):
     layer = directory(host, name) / "rootfs.qcow2"
     assert layer.stat().st_size <= 41 * MIB  # the hole at its end is gone
     done = host("session", "quota", name, 4)
-    assert done.returncode == 1 and re.search(r"its disk has grown to 4\d MiB already", done.stderr)
+    assert done.returncode == 1 and re.search(r"the session.s disk has already grown to 4\d MiB", done.stderr)
     assert host.json("session", "quota", name, 64)["disk"]["quotaBytes"] == 64 * MIB
     assert audited(host, name, "session.quota-set")[-1] == ("INFO", {"quotaBytes": 64 * MIB, "before": 41 * MIB})
     host("--state-dir", sessions.state, "start", f"{name}.bundle", check=0)

@@ -98,7 +98,7 @@ static void test_truncated_images(void **state)
 
 		assert_int_equal(check(&cases[i], &err), -1);
 		assert_int_equal(err.code, ERR_INVALID);
-		assert_non_null(strstr(err.msg, "some.ext4 is truncated"));
+		assert_non_null(strstr(err.msg, "some.ext4 is cut short"));
 	}
 }
 

@@ -270,11 +270,11 @@ static void a_copy_out_has_one_target(void **state)
 	(void)state;
 	assert_int_equal(microagent_copy_out(NULL, "w", "/f", NULL, NULL, &err), -1);
 	assert_code(err, ERR_INVALID);
-	assert_non_null(strstr(err.msg, "has neither"));
+	assert_non_null(strstr(err.msg, "but neither was given"));
 	assert_int_equal(microagent_copy_out(NULL, "w", "/f", "f", &options, &err), -1);
-	assert_non_null(strstr(err.msg, "has both"));
+	assert_non_null(strstr(err.msg, "but both were given"));
 	assert_int_equal(microagent_artifact_get(NULL, "w", "f", NULL, NULL, &err), -1);
-	assert_non_null(strstr(err.msg, "has neither"));
+	assert_non_null(strstr(err.msg, "but neither was given"));
 }
 
 #define scratch_test(fn) cmocka_unit_test_setup_teardown(fn, scratch_make, scratch_remove)

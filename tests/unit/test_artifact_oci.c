@@ -164,9 +164,9 @@ static void absurd_sizes_are_refused(void **state)
 	autofree char *text = malloc(len + 100);
 
 	fill_config(text, len + 99, "{" AMD64 ",\"config\":{\"User\":\"", 500);
-	refuses_config(state, text, "config.User is longer than 255 bytes");
+	refuses_config(state, text, "config.User must be at most 255 bytes long");
 	fill_config(text, len + 99, "{" AMD64 ",\"config\":{\"WorkingDir\":\"/", 5000);
-	refuses_config(state, text, "config.WorkingDir is longer than 4095 bytes");
+	refuses_config(state, text, "config.WorkingDir must be at most 4095 bytes long");
 	memset(text, ' ', len);
 	memcpy(text, "{}", 2);
 	text[len] = '\0';

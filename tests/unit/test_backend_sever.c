@@ -255,7 +255,7 @@ static void a_vmm_that_wakes_itself_proves_nothing(void **state)
 	(void)state;
 	begin(&stage, keep_waking);
 	assert_int_equal(vm_held(&stage.vm, &err), 1);
-	assert_true(strstr(err.msg, "stand still") ||
+	assert_true(strstr(err.msg, "does not stop after a signal to stop") ||
 		    strstr(err.msg, " ran while it was examined"));
 	end(&stage, false);
 }

@@ -262,7 +262,7 @@ static void test_lies(void **state)
 		const char *text, *because;
 	} lies[] = {
 		{"{\"event\":\"ack\",\"request\":1,\"stdinOffset\":1}",
-		 "cannot have taken 1 bytes"},
+		 "took 1 bytes of stdin, which cannot be true"},
 		{"{\"event\":\"ack\",\"request\":1,\"stdinOffset\":-1}", "stdinOffset"},
 		{"{\"event\":\"ack\",\"request\":1}", "stdinOffset"},
 		{"{\"event\":\"ack\",\"request\":2,\"stdinOffset\":0}", "request 2"},
@@ -296,7 +296,7 @@ static void test_lies_about_the_start(void **state)
 		{"other",
 		 "message reports the start of another command than was asked for: this is a bug, or the guest attacks its host",
 		 0},
-		{"known", "cannot have taken 3 bytes", 3},
+		{"known", "took 3 bytes of stdin, which cannot be true", 3},
 		{"known", "stdinOffset", -3},
 		{"a-name-that-is-longer-than-any-id-of-an-exec-may-be-in-this-protocol",
 		 "the guest's answer names an exec by an id that is too long: this is a bug, or the guest attacks its host",

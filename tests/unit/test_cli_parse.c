@@ -174,7 +174,7 @@ static void test_refused(void **state)
 		const char *line, *says;
 	} cases[] = {
 		{"", "needs more words"},
-		{"a b c", "does not take \"c\""},
+		{"a b c", "does not take the word \"c\""},
 		{"a --numbr 5", "--number"},
 		{"a --flg", "--flag"},
 		{"a --hlep", "--help"},

@@ -264,7 +264,7 @@ static const struct {
 	{"{\"hostname\":7}", "hostname must be a string"},
 	{"{\"hostname\":\"" NAME_OF_65 "\"}", "hostname must be at most 64 bytes long"},
 	{"{\"linux\":{\"resources\":{\"memory\":{\"limit\":6291455}}}}",
-	 "linux.resources.memory.limit is 6291455 bytes, and must be 6291456 at least"},
+	 "linux.resources.memory.limit is 6291455 bytes, and must be at least 6291456"},
 	{"{\"hostname\":18446744073709551615}", "hostname must be a string"},
 	{"{\"process\":7}", "process must be an object"},
 	{"{\"process\":{\"args\":[]}}",

@@ -120,7 +120,7 @@ static void a_version_is_not_chosen(void **state)
 {
 	struct rig *rig = *state;
 
-	assert_fails(make_base(rig, "web-v7", &err), ERR_INVALID, "name it web");
+	assert_fails(make_base(rig, "web-v7", &err), ERR_INVALID, "name the base web");
 	assert_false(is_there(at(rig, "bases/web-v7.bundle")));
 }
 

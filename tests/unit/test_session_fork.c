@@ -314,7 +314,7 @@ static void snapshots_count_against_the_quota(void **state)
 	json_object_set_new(small, "quotaBytes", json_integer(4096));
 	put_json(record, small);
 	assert_fails(microagent_session_snapshot(session, "done", NULL, &err), ERR_CONFLICT,
-		     "its quota");
+		     "but the session's quota is 0 MiB");
 	assert_no_points(rig, name_of(session), 0);
 	assert_true(runs(rig, name_of(session)));
 }

@@ -102,7 +102,7 @@ static void no_quota_below_what_has_grown(void **state)
 	fd = open(at(rig, "sessions/%s.bundle/rootfs.qcow2", name), O_WRONLY | O_APPEND);
 	assert_int_equal(write(fd, bytes, 4 * MIB), 4 * MIB);
 	assert_fails(microagent_session_set_quota(session, 3, NULL, &err), ERR_CONFLICT,
-		     "has grown to 5 MiB already"); /* rounded up: the layer's own is some of it */
+		     "has already grown to 5 MiB"); /* rounded up: the layer's own is some of it */
 	assert_int_equal(recorded(rig, name), DISK_BYTES);
 	assert_ok(microagent_session_set_quota(session, 5, NULL, &err));
 }

@@ -110,7 +110,7 @@ def test_bad_requests(vm, tmp_path):
     (tmp_path / "odd.img").write_bytes(bytes(1000))
     (tmp_path / "text").write_text("no kernel\n" * 100)
     (tmp_path / "junk.img").write_bytes(b"x" * 51200)
-    for changes, code, why in (({"memoryMiB": 255}, "invalid", "steps of 2 MiB"),
+    for changes, code, why in (({"memoryMiB": 255}, "invalid", "must be a multiple of 2 MiB"),
                                ({"stateDir": "state"}, "invalid", "absolute"), ({"stateDir": "/state"}, "invalid", "absolute"),
                                ({"stateDir": "C:\\a\\..\\..\\b"}, "invalid", "absolute"), ({"kernelPath": "Z:\\none"}, "not-found", "config.kernelPath"),
                                ({"kernelPath": windows_path(tmp_path / "text")}, "invalid", "no kernel"),
