@@ -48,7 +48,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Hides the library's own symbols, except those that are declared here. */
+/* Exports the functions that are declared here. All other symbols of the library are hidden
+ * (-fvisibility=hidden). */
 #pragma GCC visibility push(default)
 
 /* Returns the version of the library, like "0.1.0". */
@@ -163,8 +164,9 @@ struct microagent_machine {
 	const char *network;		 /* the network mode: "nat" (NULL), "isolated" or
 					  * "bridged" */
 	const char *network_interface;	 /* the name of the host's bridge; only for "bridged" */
-	const char *const *allow;	 /* IPv4 prefixes that a machine on nat may reach in
-					  * addition */
+	const char *const *allow;	 /* IPv4 prefixes, of a private network for example, that a
+					  * machine on nat may reach in addition to what nat or
+					  * `egress` opens */
 	struct microagent_egress egress; /* the hosts that the machine may reach by name; only for
 					  * "nat" */
 	/* TCP ports of the guest that are published: the host listens for them. Words as
@@ -461,8 +463,8 @@ struct microagent_copy {
 	/* For a copy out of the guest: the descriptor of a regular file of the host that is open
 	 * for writing, or 0. If `file` is set, host_path must be NULL, and `path` must be a regular
 	 * file of the guest. Otherwise the copy fails with ERR_INVALID. The contents are written at
-	 * the file offset of the descriptor. A failed copy may have written a part of them. (If the
-	 * file has no name, nothing is left behind when the process is killed.) */
+	 * the file offset of the descriptor. A failed copy may have written a part of them. If the
+	 * file has no name (O_TMPFILE), this part is gone when the process is killed. */
 	int file;
 };
 
@@ -540,8 +542,8 @@ int microagent_shared_changes(struct microagent *agent, const char *name, json_t
 int microagent_artifacts(struct microagent *agent, const char *name, json_t **artifacts,
 			 struct error *err);
 /* Fetches an output that the workspace declares. The output is read from the disk of the workspace,
- * and not by programs of the guest; the guest only freezes the file system during the read.
- * options->user has no meaning here. */
+ * without the help of programs of the guest. A running guest only freezes the file system while its
+ * disk is copied. options->user has no meaning here. */
 int microagent_artifact_get(struct microagent *agent, const char *name, const char *artifact,
 			    const char *host_path, const struct microagent_copy *options,
 			    struct error *err);
@@ -602,7 +604,8 @@ json_t *microagent_footprint(struct microagent *agent, const char *name, struct 
 
 /* --- the host -------------------------------------------------------------------------------- */
 
-/* Stores the supervisor's answer to `host`: {"ok":true,"backend","host":{...},"kernel"?}. */
+/* Stores the supervisor's answer to the command `host`:
+ * {"ok":true,"backend","host":{...},"kernel"?}. */
 int microagent_host(struct microagent *agent, json_t **response, struct error *err);
 /* Returns the contract, agent-runtime.v1 (schema/contract.json): states, commands, signals and
  * limits, and what each backend supports according to its supervisor. If this host does not have

@@ -186,7 +186,7 @@ struct microagent_session_spec {
 	 * session stays owned after microagent_session_restore(). A session that is not owned ends
 	 * with this process only while the session is being made. If this process ends while the
 	 * session has no machine yet, a directory is left, which is removed before the next session
-	 * is made. A child that this process forks does not keep the session. */
+	 * is made. A child that this process forks does not keep the session alive. */
 	bool owned;
 	int cancel; /* when this descriptor is readable, the call ends with ERR_UNAVAILABLE and
 		     * leaves nothing; 0: no descriptor */
@@ -234,8 +234,8 @@ int microagent_session_create(struct microagent *agent, const struct microagent_
 int microagent_session_open(struct microagent *agent, const char *word,
 			    struct microagent_session **out, struct error *err);
 /* Opens a session as microagent_session_open() does, and also opens a session that another process
- * is still making, if the machine of this session runs. Use such a handle only with
- * microagent_status(), microagent_quarantine(), microagent_halt(), microagent_stop() and
+ * is still making, if the machine of this session runs. For a session that is still being made,
+ * call only microagent_status(), microagent_quarantine(), microagent_halt(), microagent_stop() and
  * microagent_kill(). When the machine is ended or quarantined, the process that makes the session
  * fails. That process keeps a session in quarantine, and removes a session whose machine was
  * ended. */
@@ -327,9 +327,9 @@ struct microagent_session_share {
 	int64_t timeout_seconds;
 };
 /* Gives a session one directory as microagent_session_share_workspace() does, with all options.
- * *told is the same object as *share of microagent_session_share_workspace(), and also has
- * "anyway", "cache" and "timeoutSeconds" if they were given. ERR_UNSUPPORTED if the backend cannot
- * cache as asked. */
+ * *told (may be NULL) is an object like *share of microagent_session_share_workspace(), and also
+ * has "anyway", "cache" and "timeoutSeconds" if they were given. ERR_UNSUPPORTED if the backend
+ * cannot cache as asked. */
 int microagent_session_give_share(struct microagent_session *session,
 				  const struct microagent_session_share *share, json_t **told,
 				  struct error *err);
@@ -440,7 +440,8 @@ int microagent_session_snapshot_delete(struct microagent_session *session, const
 int microagent_session_destroy(struct microagent_session *session, struct error *err);
 /* Destroys a session by its name. Also destroys the files that a killed call has left of a session,
  * and a session in quarantine: a caller that names a session wants it gone. ERR_NOT_FOUND if there
- * is no session of that name; ERR_CONFLICT also if the directory of that name is not a session. */
+ * is no session of that name; ERR_CONFLICT if another process destroys the session just now, or if
+ * the directory of that name is not a session. */
 int microagent_session_destroy_named(struct microagent *agent, const char *word, struct error *err);
 /* Frees the handle. An owned session is destroyed; any other session goes on. Accepts NULL. No
  * other call may be using the handle. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A command in a guest: its program and arguments, the targets of its streams, and its end. All
- * parts of the library use these structs as they are. <microagent.h> includes this file.
+ * functions of the library that run a command use these structs. <microagent.h> includes this file.
  */
 #ifndef MICROAGENT_EXEC_H
 #define MICROAGENT_EXEC_H

@@ -20,7 +20,8 @@
 static int append_search(json_t *shares, const char *path, bool direct, int64_t since_ns,
 			 struct error *err)
 {
-	/* The directory was already shared, so nothing more is given away by looking at it. */
+	/* A directory that holds keys is searched too (`anyway`): the guest has this directory
+	 * already, and the search gives the guest nothing more. */
 	const struct share_wish wish = {
 		.path = path, .read_only = true, .anyway = true, .direct = direct};
 	struct autorun_found found = {0};

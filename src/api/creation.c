@@ -173,7 +173,8 @@ int image_open(const struct cache_image *image, struct error *err)
 	if (fd < 0)
 		return why.errnum ? error_errno(err, why.errnum, "image %s", path)
 				  : error_copy(err, &why);
-	/* The file may be the disk of a running workspace. */
+	/* The file may be the disk of a running workspace. If the machine may write to this disk,
+	 * file_take() fails. */
 	if (ext4_check(fd, path, err) < 0 || file_take(fd, path, true, err) < 0)
 		return -1;
 	return steal_fd(&fd);

@@ -30,8 +30,9 @@ static const struct {
 	/* The reason why a machine with this field cannot be saved, and so cannot be restored; NULL
 	 * if it can be saved. */
 	const char *unsaved;
-	/* The member of a request's config that has the same value; "a.b" is the member b of the
-	 * member a. NULL if the config has the field in another form. */
+	/* The member of a request's config into which the value of this field is put unchanged;
+	 * "a.b" is the member b of the member a. NULL if the config has the field in another
+	 * form. */
 	const char *config;
 } fields[] = {
 	{FIELD(architecture), POINTER, OF(BASE), NULL, NULL},

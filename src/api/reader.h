@@ -44,7 +44,8 @@ int reader_begin(const struct microagent *agent, const struct open_workspace *ex
 int reader_hold(struct reader *reader, const struct open_workspace *existing, struct error *err);
 /* The disk that is read. */
 struct reader_disk {
-	const char *path; /* path of a raw image, or of a layer over the raw image `base` */
+	const char *path; /* path on the host of a raw image, or of a layer over the raw image
+			   * `base` */
 	const char *base; /* NULL: the file at `path` is itself a raw image */
 	bool direct;	  /* the path `path` must not lead through a link */
 };

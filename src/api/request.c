@@ -136,7 +136,7 @@ int request_call_with(const struct microagent *agent, const char *const *options
 	path = request_supervisor(agent, request, err);
 	if (!path)
 		return -1;
-	/* `options` is NULL here: no caller gives options to these commands. */
+	/* This replaces no options: for kill and delete every caller passes NULL as `options`. */
 	if (agent->keep_quarantined &&
 	    (strcmp(command, "kill") == 0 || strcmp(command, "delete") == 0))
 		options = keeping;

@@ -151,8 +151,8 @@ int microagent_delete(struct microagent *agent, const char *name, json_t **respo
 	if (why.code == ERR_CONFLICT && why.reason != REASON_WORKSPACE_ALIVE) {
 		struct open_workspace existing = {0};
 
-		/* The supervisor has refused the command because a process of the workspace lives.
-		 * Another conflict already has a good message. */
+		/* If a process of the workspace lives, which the lease shows, the error says so.
+		 * For any other conflict the supervisor's error is kept. */
 		if (open_workspace_named(agent, name, &existing, NULL) == 0) {
 			if (lease_is_held(&existing.ws))
 				open_workspace_refuse_alive(&existing, &why);

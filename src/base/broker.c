@@ -17,7 +17,8 @@
 #include "base/platform/passing.h"
 #include "base/platform/process.h"
 
-/* The deepest descendant of the asker that is recognised, in levels of children. */
+/* How many ancestors of a process are looked at, from its parent on, to find out whether the
+ * process descends from the asker. */
 #define DEPTH_MAX 64
 
 struct question {
@@ -33,7 +34,8 @@ struct answer {
 	char bytes[BROKER_BYTES];
 };
 
-/* The state of this process, which has at most one broker, or is a broker itself. */
+/* The state of this process. A process has at most one broker, or is a broker itself. The asker is
+ * the process that has a broker and asks it. */
 static struct {
 	int sock;    /* in the asker: the socket to the broker; -1: there is no broker */
 	pid_t asker; /* in the broker: the pid of the asker; 0 in any other process */

@@ -48,7 +48,8 @@ static int listen_if_room(struct forward *f, struct error *err)
 	return loop_set_events(f->watch, listens ? LOOP_IN : 0, err);
 }
 
-/* Lets all forwards of a bound listen, or wait if the bound is reached. */
+/* Makes all forwards of a bound accept connections while the bound has room. If the bound is
+ * reached, makes them accept no more; new connections then wait in the kernel. */
 static void listen_within(const struct forward_bound *bound)
 {
 	struct forward *f;

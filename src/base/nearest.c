@@ -11,8 +11,9 @@
 #define LETTERS_MAX 64
 #define SLIPS_MAX 2
 
-/* Counts the slips between two words (the Damerau-Levenshtein distance of adjacent exchanges).
- * Returns SIZE_MAX for a word of more than LETTERS_MAX bytes. */
+/* Counts the slips (wrong, missing, additional or exchanged letters) between two words (the
+ * Damerau-Levenshtein distance of adjacent exchanges). Returns SIZE_MAX for a word of more than
+ * LETTERS_MAX bytes. */
 static size_t count_slips(const char *a, const char *b)
 {
 	size_t m = strlen(a), n = strlen(b);

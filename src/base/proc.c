@@ -121,8 +121,9 @@ void proc_let_go(struct proc *p)
 	forget(p);
 }
 
-/* Serves proc_start_time_duty. Answers only for processes of the machine: with the start time of
- * another process, a hostile asker could record that other process as a process of the machine. */
+/* Serves proc_start_time_duty. Answers only for processes of the machine. With the start time of
+ * another process, the process that asks, which a guest may have taken over, could record that
+ * other process as a process of the machine. */
 static int serve_start_time(void *data, const struct broker_message *in, struct broker_message *out,
 			    struct error *err)
 {

@@ -43,7 +43,8 @@ struct proc_spec {
 			       * `for_parent`, when the child's parent ends */
 	bool new_session;     /* the child calls setsid() */
 	bool for_parent;      /* the new process becomes a child of this process's parent, which
-			       * reaps it. A broker uses this to start processes for its asker. */
+			       * reaps it. A broker uses this to start processes for the process
+			       * that asks it. */
 	uid_t uid;	      /* 0: the child keeps this process's user; else uid, gid and groups
 			       * are set */
 	gid_t gid;
@@ -89,8 +90,9 @@ int proc_hold(pid_t pid, struct proc *out, struct error *err);
 void proc_let_go(struct proc *p);
 /* Sends SIGKILL. If there is a broker, the broker sends it. */
 int proc_kill(const struct proc *p, struct error *err);
-/* The broker's duty for proc_kill(): it kills only processes that descend from the asker. The
- * duty's data is an int: the pidfd of one more process that may be killed; -1: no such process. */
+/* The broker's duty for proc_kill(): it kills only processes that descend from the process that
+ * asks. The duty's data is an int: the pidfd of one more process that may be killed; -1: no such
+ * process. */
 extern const struct broker_duty proc_kill_duty;
 int proc_signal(const struct proc *p, int signal, struct error *err);
 /* Runs a program to its end. Its stdin is /dev/null, and its stdout is appended to `out` (NULL:

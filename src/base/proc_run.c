@@ -23,7 +23,8 @@ struct run {
 	struct buf *out;		/* receives the stdout of the program; NULL: stdout is not
 					 * wanted */
 	struct buf last;		/* the last part of stderr */
-	int userns_fd;			/* the same as in struct proc_spec */
+	int userns_fd;			/* the user namespace that the program enters, as userns_fd
+					 * of struct proc_spec; 0: none */
 };
 
 static void close_source(struct run *r, int which)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the longest character. */
+/* The number of bytes of the longest character in UTF-8. */
 #define UTF8_LONGEST ((size_t)4)
 
 /* Returns the length of the valid UTF-8 sequence at p. `left` is the number of bytes from p to the

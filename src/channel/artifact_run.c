@@ -15,7 +15,8 @@
 #define ANSWER_BYTES (1u << 20)
 #define TICK_MS 200
 
-/* Reads the program's answer until the program has closed its stdout. */
+/* Reads the answer of microagent-artifact until this program has closed its stdout. ERR_UNAVAILABLE
+ * if `cancel` became readable. */
 static int hear_artifact(const struct artifact_wait *wait, const struct proc *child, int from,
 			 struct buf *answer, struct error *err)
 {
@@ -31,8 +32,9 @@ static int hear_artifact(const struct artifact_wait *wait, const struct proc *ch
 		if (got == 0 && wait->tick)
 			wait->tick(wait->data);
 		if (got > 0 && slots[1].revents) {
-			slots[1].fd = -1; /* cancels only once, and then waits until the program has
-					   * removed its files and ended */
+			slots[1].fd = -1; /* the program is told to end only once; the loop then
+					   * waits until the program has removed its files and
+					   * ended */
 			(void)proc_signal(child, SIGTERM, NULL);
 		}
 		if (got > 0 && slots[0].revents) {
@@ -81,8 +83,8 @@ int artifact_run(const char *const *words, const struct artifact_wait *wait, jso
 		return -1;
 	autoclose int from = ends[0], to = ends[1];
 	const struct proc_fd fds[] = {{to, STDOUT_FILENO}};
-	/* Runs the program in a new session. So only this process gets Ctrl-C, and this process
-	 * then ends the program. */
+	/* The program runs in a new session. So Ctrl-C at the terminal reaches only this process,
+	 * and this process then ends the program. */
 	const struct proc_spec spec = {.argv = argv,
 				       .fds = fds,
 				       .nfds = ARRAY_SIZE(fds),

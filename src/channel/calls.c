@@ -12,7 +12,8 @@
 #include "base/limits.h"
 #include "channel/dial.h"
 
-/* The number of queued bytes of stdin, which is just enough to keep the connection busy. */
+/* If at least this number of bytes is queued for the guest, no more stdin is queued, because these
+ * bytes keep the connection busy. */
 #define STDIN_QUEUE ((size_t)256 * 1024)
 #define READ_MOST ((size_t)65536)
 

@@ -49,7 +49,7 @@ void digest_cancel_also_by(int fd)
 	cancel_fds[1] = fd;
 }
 
-/* Reads the child's answer to its end and reaps it. */
+/* Reads the answer of `child` to its end, and reaps `child`. */
 static int hasher_collect(struct proc *child, int from, struct buf *answer, struct error *err)
 {
 	/* The limit is long, because large files take minutes. Without a limit, a file on a file
@@ -109,8 +109,8 @@ static int run_hasher(int fd, enum digest_part part, struct buf *answer, struct 
 	return status;
 }
 
-/* Computes a digest. Hashes another descriptor of the same file. The machine gets `fd` afterwards,
- * and the offset of `fd` must not have moved. */
+/* Computes a digest. Opens the file of `fd` once more and hashes this new descriptor, so that the
+ * offset of `fd` does not move: the machine gets `fd` afterwards. */
 static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error *err)
 {
 	autobuf struct buf answer = BUF_INIT(4096);

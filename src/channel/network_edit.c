@@ -92,8 +92,8 @@ static int edit_deny(json_t *network, const json_t *request, struct error *err)
 
 /* --- published ports -------------------------------------------------------------------------- */
 
-/* Adds a forward. Refuses a forward beyond the largest number, with which every later start would
- * refuse the record. */
+/* Adds a forward. Fails if the list has the largest number of forwards already: with one more,
+ * every later start would refuse the record. */
 static int edit_publish(json_t *network, const json_t *request, struct error *err)
 {
 	json_t *list = network_list(network, "portForwards"), *forward = NULL;

@@ -41,8 +41,8 @@ static char *in_dir(const char *dir, const char *program)
 
 char *program_find(const char *program, struct error *err)
 {
-	/* From the directory of the library, <prefix>/lib or <prefix>/lib/<architecture>, to
-	 * <prefix>/bin. */
+	/* The paths to <prefix>/bin, relative to the directory of the library: from <prefix>/lib,
+	 * and from <prefix>/lib/<architecture>. */
 	static const char *const bins[] = {"../bin", "../../bin"};
 	autofree char *library = library_dir();
 	autofree char *beside = path_of_executable_dir(NULL);

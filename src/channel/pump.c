@@ -50,11 +50,12 @@ struct pump {
 	unsigned dialled;      /* number of new connections that were made since the last
 			        * progress */
 	uint64_t stdin_taken;  /* bytes of stdin that the agent had taken at the last check */
-	struct call_item item; /* the output that is being written */
+	struct call_item item; /* the item whose output is being written to the caller's stdout or
+			        * stderr */
 	size_t written;	       /* number of bytes of the item that have been written */
 	bool has_item;
 	bool in_open;	/* stdin has not reached its end */
-	bool lost[2];	/* whether output for stdout, or for stderr, is dropped */
+	bool lost[2];	/* [0]: output for stdout is dropped; [1]: output for stderr is dropped */
 	bool unread;	/* whether output was dropped because its reader took none of it in time */
 	bool cancelled; /* the command was cancelled, and the pump waits for its exit */
 	bool asked;	/* SIGINT, SIGTERM or SIGHUP was passed on, by which the user asks for the

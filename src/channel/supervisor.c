@@ -138,7 +138,7 @@ static int read_to_its_end(int fd, const struct proc *proc, struct buf *text, st
 
 #define NOTES_SHOWN 400
 
-/* Reads the answer to its end and reaps the process. */
+/* Reads the supervisor's answer to its end, and reaps the supervisor. */
 static json_t *supervisor_take_answer(int fd, int notes, struct proc *proc, int *exit_code,
 				      struct error *err)
 {
@@ -275,8 +275,8 @@ int supervisor_run_start(const char *path, const json_t *request, const char *op
 				      {notes, 2},
 				      {far_end, CHILD_LIFELINE},
 				      {events_write, CHILD_EVENTS}};
-	/* Runs the supervisor in a new session. So only this process gets Ctrl-C, and this process
-	 * then cuts the lifeline. */
+	/* The supervisor runs in a new session. So Ctrl-C at the terminal reaches only this
+	 * process, and this process then cuts the lifeline. */
 	const struct proc_spec spec = {
 		.argv = argv, .fds = fds, .nfds = ARRAY_SIZE(fds), .new_session = true};
 	struct proc proc = PROC_NONE;

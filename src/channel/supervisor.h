@@ -21,21 +21,22 @@ void supervisor_program(const char *backend, char out[SUPERVISOR_PROGRAM]);
  * this is set, else what program_find() finds. */
 char *supervisor_find(const char *backend, struct error *err);
 
-/* How a caller waits for a supervisor. "call:" marks the members that only supervisor_call() uses,
- * and "finish:" the members that only supervisor_run_finish() uses. */
+/* How a caller waits for a supervisor. */
 struct supervisor_wait {
 	void (*fn)(void *data); /* is called about five times a second; may be NULL */
 	void *data;
 	/* A descriptor. When it is readable, supervisor_call() kills the supervisor and fails with
 	 * ERR_UNAVAILABLE, and supervisor_run_finish() cuts the lifeline. -1: no descriptor. */
 	int cancel;
-	uint64_t deadline_ns; /* finish: the time on clock_mono_ns() at which the lifeline is cut;
-			       * 0: no such time */
-	bool apart; /* call: Ctrl-C at the terminal goes only to this process, and not to the
-		     * supervisor */
-	bool bound; /* call: the supervisor is killed when the calling thread ends in any way */
-	const int *handed; /* call: descriptors that the supervisor gets, with the numbers from
-			    * SUPERVISOR_HANDED on; options name these numbers */
+	uint64_t deadline_ns; /* only for supervisor_run_finish(): the time on clock_mono_ns() at
+			       * which the lifeline is cut; 0: no such time */
+	bool apart; /* only for supervisor_call(): Ctrl-C at the terminal goes only to this process,
+		     * and not to the supervisor */
+	bool bound; /* only for supervisor_call(): the supervisor is killed when the calling thread
+		     * ends in any way */
+	const int *handed; /* only for supervisor_call(): descriptors of this process. The
+			    * supervisor gets copies of them with the numbers from SUPERVISOR_HANDED
+			    * on, which its options name. */
 	size_t nhanded;
 };
 

@@ -182,7 +182,8 @@ int decode_prefixes(const struct config_decode *d, const json_t *in, const char 
 				err, ERR_INVALID,
 				"%s must be an IPv4 prefix like \"192.168.1.0/24\", in which all bits after the prefix are 0",
 				item);
-		/* A record may be older than this rule and must still be readable. */
+		/* The rule of check() applies only to requests. A record may be older than the
+		 * rule, and must still be readable. */
 		if (d->strict && check(prefix, item, err) < 0)
 			return -1;
 		if (put_new_prefix(list, prefix_json(prefix)) < 0)

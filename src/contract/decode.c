@@ -211,7 +211,8 @@ int decode_mountpoint(struct config_decode *d, const json_t *item, const char *p
 			err, ERR_INVALID,
 			"%s.mountpoint must not be \"/\", where the root file system is: choose another directory",
 			path);
-	/* A record may be older than these rules and must still be readable. */
+	/* The next two rules apply only to requests. A record may be older than the rules, and must
+	 * still be readable. */
 	if (d->strict && is_kernels_own(mountpoint))
 		return error_set(
 			err, ERR_INVALID,

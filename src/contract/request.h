@@ -75,10 +75,12 @@ struct macos_paths {
 
 /* A config. Strings and arrays belong to `normalised`. Empty arrays and objects are NULL. */
 struct config {
-	const char *kernel_path;  /* path of the kernel; NULL: a macOS guest */
-	const char *initrd_path;  /* path of the initrd; the default is `kernel_path` + ".initrd" */
-	const char *rootfs_path;  /* path of the root disk; NULL: the root of the guest is in
-				   * memory, with the contents of `initrd_path` */
+	const char *kernel_path;  /* path of the kernel on the host; NULL: a macOS guest, which has
+				   * no kernel file */
+	const char *initrd_path;  /* path of the initrd on the host; the default is `kernel_path` +
+				   * ".initrd" */
+	const char *rootfs_path;  /* path of the root disk on the host; NULL: the root of the guest
+				   * is in memory, with the contents of `initrd_path` */
 	const char *rootfs_base;  /* the raw disk over which `rootfs_path` is a layer; NULL:
 				   * `rootfs_path` is itself a raw disk */
 	struct macos_paths macos; /* the files of a macOS guest, for which `kernel_path` is NULL;

@@ -268,7 +268,8 @@ static int end_dir(struct receiver *r, struct error *err)
 	const char *path = r->entry.path[0] ? r->entry.path : ".";
 	autoclose int dir = -1;
 
-	/* r->open counts the directories that were begun. An end without a beginning is damage. */
+	/* r->open counts the directories that were begun and not ended yet. The end of a directory
+	 * that was not begun shows that the stream is malformed. */
 	if (r->root < 0 || r->open == 0 || !is_clean(r->entry.path))
 		return tree_damaged(err);
 	r->open--;
@@ -298,7 +299,8 @@ static int name_temporary(struct receiver *r, struct error *err)
 	return 0;
 }
 
-/* Returns whether name is a temporary name that a receiver of the same maker chose. */
+/* Returns whether `name` is a temporary name that was chosen by a receiver with the same `maker` in
+ * its struct tree_line as this receiver. */
 static bool has_own_maker(const struct receiver *r, const char *name)
 {
 	char start[sizeof(r->temporary)];

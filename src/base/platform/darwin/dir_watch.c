@@ -29,8 +29,8 @@ struct place {
 	int watch;
 	int fd;
 	int number; /* the descriptor of the directory, by which the caller knows the directory */
-	bool scans; /* whether this is a directory whose files are watched too */
-	ino_t ino;  /* the inode of the file; 0: the place is a directory */
+	bool scans; /* true: a directory is watched, and its files are watched too */
+	ino_t ino;  /* the inode of the watched file; 0: a directory is watched */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -43,7 +43,8 @@ int dir_watch_open(void)
 	return queue < 0 || fcntl(queue, F_SETFD, FD_CLOEXEC) < 0 ? -1 : steal_fd(&queue);
 }
 
-/* Adds a place to the watch. Takes over `fd`. */
+/* Adds a place, which is a directory or one of its files, to the watch. Takes over the descriptor
+ * of the place. */
 static int add_place(const struct place *place, uint32_t fflags)
 {
 	autoclose int fd = place->fd;

@@ -59,7 +59,7 @@ void poller_free(struct poller *p)
 static const struct {
 	int16_t filter;
 	uint32_t ready; /* the event for which the filter waits */
-	uint32_t ends;	/* the events for the ends of directions that the filter reports too */
+	uint32_t ends;	/* the events by which the filter also reports that a direction has ended */
 } filters[] = {
 	{EVFILT_READ, LOOP_IN, LOOP_RDHUP | LOOP_HUP},
 	{EVFILT_WRITE, LOOP_OUT, LOOP_HUP},

@@ -71,9 +71,9 @@ int spawn_change_user(const struct proc_spec *spec)
 	return setuid(spec->uid);
 }
 
-/* Runs the keeper: waits until `parent` or `child` has ended, and kills `child` if `parent` has
- * ended. kqueue(2) reports the end of any process, but refuses to watch a process that has ended
- * already. */
+/* Runs the keeper, the process that ends `child` together with `parent`: waits until `parent` or
+ * `child` has ended, and kills `child` if `parent` has ended. kqueue(2) reports the end of any
+ * process, but refuses to watch a process that has ended already. */
 static void keep_with(pid_t parent, pid_t child) __attribute__((noreturn));
 static void keep_with(pid_t parent, pid_t child)
 {

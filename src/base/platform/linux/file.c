@@ -121,8 +121,9 @@ int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 
 /* --- a file that nobody writes to ------------------------------------------------------------- */
 
-/* Returns whether each change of a file breaks a lease on the file system of `fd`. On a network
- * file system, an overlay or a FUSE file system, files can change during a lease. */
+/* Returns true if, on the file system of `fd`, no file can change while a process holds a lease
+ * (F_SETLEASE) on it. On a network file system, an overlay or a FUSE file system, files can change
+ * during a lease. */
 static bool has_one_way_in(int fd)
 {
 	static const unsigned long types[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
@@ -137,8 +138,8 @@ static bool has_one_way_in(int fd)
 	return false;
 }
 
-/* Returns how many milliseconds a writer must wait for the end of a lease; 0 if the number is not
- * known. */
+/* Returns for how many milliseconds at most the kernel makes a writer wait for the end of a lease;
+ * 0 if the number is not known. */
 static uint64_t lease_break_ms(void)
 {
 	autoclose int fd = open("/proc/sys/fs/lease-break-time", O_RDONLY | O_CLOEXEC);
@@ -147,9 +148,9 @@ static uint64_t lease_break_ms(void)
 	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 ? strtoul(text, NULL, 10) * 1000 : 0;
 }
 
-/* Takes a lease. When a writer begins to wait, the kernel sends a signal to the process that took
- * the lease. The signal is set to SIGURG, which is ignored by default. The kernel's own choice,
- * SIGIO, would end the process. */
+/* Takes a lease (F_SETLEASE) on the file. When a writer begins to wait, the kernel sends a signal
+ * to the process that took the lease. The signal is set to SIGURG, which is ignored by default. The
+ * kernel's own choice, SIGIO, would end the process. */
 int file_hold(int fd, uint64_t ms)
 {
 	if (!has_one_way_in(fd) || lease_break_ms() < ms) {
