@@ -146,10 +146,10 @@ int microagent_check_egress_list(const char *word, struct error *err);
  * A machine: its hardware, its network, what it shares with the host, and its limits. Each spec of
  * a thing that makes machines (a workspace, a session, a base, a template, a pool) has this struct
  * as its member `machine`. Zero and NULL are the defaults, and lists end with NULL. If a field is
- * set that this thing does not have, the call fails with ERR_INVALID, and the message names the
- * field. Only workspaces have disks. Only workspaces and bases have architecture. A base also has
- * accelerator, network, network_interface, allow, egress, memory_mib and cpus, and nothing else. A
- * template has only accelerator. A pool has only network, memory_mib and cpus.
+ * set that the thing to be made cannot have, the call fails with ERR_INVALID, and the message names
+ * the field. Only workspaces have disks. Only workspaces and bases have architecture. A base also
+ * has accelerator, network, network_interface, allow, egress, memory_mib and cpus, and nothing
+ * else. A template has only accelerator. A pool has only network, memory_mib and cpus.
  */
 struct microagent_machine {
 	/* "amd64" or "arm64"; NULL: that of the host. The kernel and the image must be of this

@@ -68,15 +68,16 @@ struct microagent_base_spec {
 			     * default kernel */
 	/* The machine on which the base is provisioned. Its architecture is the architecture of
 	 * everything that is made from the base. Sessions of the base get its memory_mib and cpus
-	 * by default. 0 means 256 MiB and one processor; for macOS it means what macOS needs. */
+	 * by default. If memory_mib is 0, the machine has 256 MiB; if cpus is 0, one processor. For
+	 * macOS, 0 means as much as macOS needs. */
 	struct microagent_machine machine;
 
 	/* If `oci`, `script`, `stage` or `size_mib` is set, the base is provisioned; else the base
 	 * is the unchanged image. Provisioning boots a machine on the disk. The file system of the
 	 * disk grows to the size of the disk. The user `agent` (uid 1000) is made if the image has
-	 * no such user. The files are staged, and the script is run as root. Then `agent` loses the
-	 * right to write outside of /workspace, /tmp and the home of `agent`, and the machine is
-	 * switched off. */
+	 * no such user. The files of `stage` are copied to the machine, and the script is run as
+	 * root. Then `agent` loses the right to write outside of /workspace, /tmp and the home of
+	 * `agent`, and the machine is switched off. */
 	const char *script;	  /* path of a script; a script without "#!" is run by sh -e; NULL:
 				   * no script */
 	const char *const *stage; /* paths of files that the script finds in $MICROAGENT_STAGE,
@@ -166,7 +167,7 @@ struct microagent_session_spec {
 	const char *share_at; /* the path of `share` in the guest; NULL: /workspace, in macOS
 			       * /Users/Shared/workspace */
 	bool share_read_only;
-	/* Options of `share`: they mean the same as `cache` and `timeout_seconds` of struct
+	/* Options of `share`, with the meaning of `cache` and `timeout_seconds` in struct
 	 * microagent_session_share. */
 	const char *share_cache;
 	int64_t share_timeout_seconds;
@@ -209,9 +210,9 @@ int microagent_session_clone_base(struct microagent *agent,
 				  const struct microagent_session_spec *spec,
 				  struct microagent_session **out, struct error *err);
 /* Boots a session. The new machine is given the same directories as an earlier machine of the
- * session was given while it ran. Returns when the first command would succeed. On failure the
- * session stays as it is, until microagent_session_destroy() is called. If the machine cannot be
- * given the directories, it is ended, unless it is in quarantine. */
+ * session was given while it ran. Returns when the first command would succeed. After a failure the
+ * session still exists, until microagent_session_destroy() is called. If the machine cannot be
+ * given the directories, the machine is ended, unless it is in quarantine. */
 int microagent_session_boot(struct microagent_session *session, struct error *err);
 /* Checks whether the directories that the next machine of the session will be given may be shared.
  * If not, the error says which directory breaks which rule. Starts nothing. */
@@ -388,11 +389,11 @@ struct microagent_fork_spec {
 };
 /*
  * Makes spec->count forks: new sessions that go on from where this session is. Each fork has a copy
- * of this session's disk, the same settings and quota, and a new lifetime. The forks do not end
- * with this session. Either all forks are made or none. The call fails if a fork would have to be
- * booted, or if a fork was ended or quarantined before the call has returned. A fork in quarantine
- * stays, and the error names it. `children` has room for spec->count handles, which the caller
- * closes. *told (may be NULL): {"pauseMs","stateBytes","diskBytes"}, a new reference.
+ * of this session's disk, this session's settings and quota, and a new lifetime. The forks do not
+ * end with this session. Either all forks are made or none. The call fails if a fork would have to
+ * be booted, or if a fork was ended or quarantined before the call has returned. A fork in
+ * quarantine stays, and the error names it. `children` has room for spec->count handles, which the
+ * caller closes. *told (may be NULL): {"pauseMs","stateBytes","diskBytes"}, a new reference.
  */
 int microagent_session_fork(struct microagent_session *session,
 			    const struct microagent_fork_spec *spec,

@@ -117,8 +117,9 @@ struct microagent_outcome {
 	int signal;    /* the signal that ended the command; 0: no signal ended it */
 	bool timed_out;
 	bool killed; /* the agent killed the command after the timeout or a cancel */
-	/* Output was dropped, because its reader had not taken it when the timeout, a signal or a
-	 * cancel ended the wait. `timed_out` is also set if the timeout ended the wait. */
+	/* Output was dropped, because the reader of `out` or `err` was too slow: it had not taken
+	 * the output when the timeout, a signal or a cancel ended the wait for this reader.
+	 * `timed_out` is also set if the timeout ended this wait. */
 	bool unread;
 	int64_t elapsed_ms;    /* time from the start of the command to its end, in the guest */
 	char start_error[256]; /* why the command never ran; "" if the command ran */

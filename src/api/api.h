@@ -156,9 +156,9 @@ void creation_free(struct creation *made); /* accepts CREATION_NONE */
 
 /* --- unfinished.c: what a killed maker left -------------------------------------------------- */
 
-/* Marks <dir>/<id>, which need not exist yet, as unfinished. Returns a descriptor. The maker counts
- * as alive as long as this descriptor is open. ERR_CONFLICT: another process is making <dir>/<id>
- * now. */
+/* Makes the first mark of <dir>/<id>, which need not exist yet: <dir>/<id> is unfinished. Returns a
+ * descriptor of the mark. The maker counts as alive as long as this descriptor is open.
+ * ERR_CONFLICT: another process is making <dir>/<id> now. */
 int unfinished_mark(const struct state_dir *dir, const char *id, struct error *err);
 /* Removes the first mark of <dir>/<id>. The caller must do this before it closes the descriptor of
  * the mark. Otherwise the mark looks like that of a killed maker. */
@@ -168,8 +168,8 @@ int unfinished_unmark(const struct state_dir *dir, const char *id, struct error 
 int unfinished_own(const struct workspace *ws, struct error *err);
 /* Removes the second mark, the file in the directory. */
 void unfinished_disown(const struct workspace *ws);
-/* Calls `fn` for each first mark whose maker has died. The lock of the mark is held while `fn`
- * works. The mark is removed if `fn` returns 0. */
+/* Calls `fn` for each first mark (unfinished_mark()) in `dir` whose maker has died. The lock of the
+ * mark is held while `fn` works. The mark is removed if `fn` returns 0. */
 typedef int unfinished_fn(const struct state_dir *dir, const char *id, void *data);
 void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, void *data);
 /* Removes an unfinished directory. A directory without the second mark is removed only if it is

@@ -26,8 +26,8 @@ struct containers_links {
 					 * interfaces */
 	int taps[CONTAINERS_LINKS_MAX]; /* a tap for each interface of `document` */
 	size_t ntaps;
-	/* A listening socket that accepts connections to any port. Each connection leads to the
-	 * same port of the guest. -1: no socket. */
+	/* A listening socket that accepts connections to any port. A connection to port P leads to
+	 * port P of the guest. -1: no socket. */
 	int loopback;
 };
 

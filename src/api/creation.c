@@ -27,8 +27,8 @@
 
 #define ROOTFS "rootfs.ext4"
 
-/* Removes the mark while its lock is held. Without the lock, a new mark of the same name could be
- * removed. */
+/* Removes the mark while its lock is held. Without the lock, another process could already have
+ * made a new mark of the same name, and this new mark would be removed. */
 static void drop_mark(struct creation *made)
 {
 	if (made->mark < 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads and writes files of a workspace. If the workspace runs, its agent does this. If the
- * workspace is at rest, a reader (reader.h) uses its disk. Artifacts are always read without the
- * guest's help: the disk of a running workspace is copied while its file system is frozen, and the
- * reader's machine reads the copy.
+ * Reads and writes files of a workspace. If the workspace runs, the agent in its guest does this.
+ * If the workspace is at rest, a reader (reader.h) reads or writes its disk. Artifacts are always
+ * read without the guest's help: the disk of a running workspace is copied while its file system is
+ * frozen, and the reader's machine reads the copy.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -18,7 +18,7 @@
 #define HELPER "microagent-files"
 #define NOTES_BYTES 65536
 
-/* The parameters of the thread, which runs the helper like any command. */
+/* The parameters of the thread that runs the helper as a command in the guest. */
 struct call {
 	const struct transfer *transfer;
 	const char *const *command;

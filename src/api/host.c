@@ -168,7 +168,7 @@ static void check_architecture_here(const struct microagent *agent, const json_t
 	finding_detail(out, VERDICT_OK, "%s%s", *own ? own : "not known", others);
 }
 
-/* Checks that a program of this project lies in the same directory as the other programs. */
+/* Checks that program_find() finds a program of this project. */
 static void check_beside(const char *program, enum verdict missing, const char *what,
 			 struct finding *out)
 {

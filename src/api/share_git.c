@@ -127,8 +127,8 @@ static char *common_of(const char *gitdir)
 
 /* --- whether the repository says the same ----------------------------------------------------- */
 
-/* Checks that the repository itself leads back to this worktree and to the common directory. git
- * writes the paths in both directions either absolute or relative, and a mixture is refused.
+/* Returns whether the repository itself leads back to this worktree and to the common directory.
+ * git writes the paths in both directions either absolute or relative, and a mixture is refused.
  * Otherwise a guest that has only the worktree could change the form of the path in .git, and so
  * choose where the repository appears in the guest. */
 static bool leads_back(const char *real, const char *gitdir, bool absolute)

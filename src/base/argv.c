@@ -17,7 +17,7 @@ void argv_free(struct argv *argv)
 	*argv = (struct argv)ARGV_INIT;
 }
 
-/* Makes room for one more word and the NULL behind it. */
+/* Makes room for one more word and the NULL behind it. Returns false if there is no memory. */
 static bool grow_words(struct argv *argv)
 {
 	if (argv->count + 2 <= argv->cap)

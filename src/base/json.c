@@ -228,9 +228,9 @@ int json_get_bool(const json_t *obj, const char *path, const char *key, enum jso
 	return 0;
 }
 
-/* Reads a number that is whole. "512.0" is also accepted: JSON Schema calls it an integer, and some
- * encoders write integers in this form. Such a number is refused beyond 2^53, where a double may
- * differ from the number that was written. */
+/* Reads a whole number. Returns false for any other value. "512.0" is also accepted: JSON Schema
+ * calls it an integer, and some encoders write integers in this form. A number in this form is
+ * refused beyond 2^53, where a double may differ from the number that was written. */
 static bool read_whole_number(const json_t *value, int64_t *out)
 {
 	const double most = 9007199254740992.0;

@@ -35,8 +35,9 @@ void log_keep_last(struct log *log, int dir, const char *name)
 	log->name = name;
 }
 
-/* Renames the file to <name>.1, and opens a new file with the same descriptor. Returns false if
- * log_keep_last() was not called, or if the old file cannot be kept. */
+/* Renames the file to <name>.1, and makes a new, empty file, for which the number log->fd stands
+ * from now on. Returns false if log_keep_last() was not called, or if the old file cannot be
+ * kept. */
 static bool begin_next_file(struct log *log)
 {
 	char last[NAME_MAX];

@@ -17,8 +17,9 @@ struct log {
 	uint64_t written;    /* the number of bytes in the file */
 	uint64_t cap;	     /* the largest size of the file in bytes; 0: no limit */
 	uint64_t window_ns;  /* start of the second in which lines are counted */
-	unsigned in_window;  /* lines of log_limited() in this second */
-	unsigned suppressed; /* lines of log_limited() that were dropped and not yet reported */
+	unsigned in_window;  /* the number of lines that log_limited() has written in this second */
+	unsigned suppressed; /* the number of lines of log_limited() that were dropped and not yet
+			      * reported */
 };
 /* Begins a log on `fd`. If `cap_bytes` is not 0, `fd` must be a file that is open with O_APPEND. */
 void log_init(struct log *log, int fd, uint64_t cap_bytes);

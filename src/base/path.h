@@ -66,9 +66,9 @@ int path_remove_tree_at(int dirfd, const char *name, struct error *err);
  * NULL. */
 int path_clone_data(int from_fd, int to_fd, const char **method, struct error *err);
 /* Copies a part of the data like path_clone_data(), for a caller that must not be held up by a
- * large file. The caller sets *at to 0 before the first call, and calls again, with *at unchanged,
- * as long as 0 is returned. Returns 1 if everything is copied, or -1 on error. Each call copies 16
- * MiB at most. The source must not change meanwhile. */
+ * large file. The caller sets *at to 0 before the first call. As long as 0 is returned, the caller
+ * calls the function again, with the *at that the function has stored. Returns 1 if everything is
+ * copied, or -1 on error. Each call copies 16 MiB at most. The source must not change meanwhile. */
 int path_clone_part(int from_fd, int to_fd, int64_t *at, struct error *err);
 /* Copies a file like path_clone_data(), to the new file dirfd/name with the given mode. Fails if
  * dirfd/name exists. */

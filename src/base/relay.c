@@ -222,7 +222,8 @@ static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 		side->gone = true;
 		await_slow_reader(relay);
 	}
-	/* The side has sent its last byte, and now it also takes nothing more. */
+	/* The side has sent its last byte, and now it also takes nothing more. So the way to this
+	 * side is closed, and bytes that it holds are lost. */
 	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].ended)
 		relay_lose(relay, &relay->ways[!i]);
 	if (relay_settle(relay))

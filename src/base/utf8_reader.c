@@ -122,8 +122,8 @@ static bool is_stacker(uint32_t code)
 	return is_of_ranges(code, signs, ARRAY_SIZE(signs));
 }
 
-/* Returns whether a character is invisible by itself. Invisible by itself are also joiners and the
- * emoji selector, which act on their neighbours. */
+/* Returns whether a character is invisible when it stands alone. This is also true for joiners, the
+ * emoji selector and signs that act on the letters beside them. */
 static bool is_unseen_alone(uint32_t code)
 {
 	return is_joiner(code) || code == EMOJI_SELECTOR || is_stacker(code) || is_unseen(code);

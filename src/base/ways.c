@@ -10,7 +10,7 @@
 #define LISTENERS_MAX 1024
 #define FIRST_ROOM 1024
 
-/* The ways that this process remembers. */
+/* The ways out of the machine (ways.h) that this process remembers. */
 static struct {
 	unsigned long long *inodes;
 	size_t count, room;

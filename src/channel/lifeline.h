@@ -20,12 +20,12 @@ int lifeline_open(int *near_end, int *far_end, struct error *err);
 /* Makes a lifeline from an existing connection, whose other side cannot send anything from then on.
  * On success `fd` is its near end, which must be closed by lifeline_let_go() or lifeline_cut(). */
 int lifeline_adopt(int fd, struct error *err);
-/* Closes the near end, which becomes -1, and lets the machine go on. Accepts -1. Does nothing in a
- * forked child, which has only a copy of the number. */
+/* Closes the near end and lets the machine go on. *near_end becomes -1. Accepts -1. In a forked
+ * child, where the near end is closed already, only sets *near_end to -1. */
 void lifeline_let_go(int *near_end);
-/* Closes the near end, which becomes -1, and ends the machine, even if another process has a copy
- * of the near end. Accepts -1. Does nothing in a forked child, which has only a copy of the
- * number. */
+/* Closes the near end and ends the machine, even if another process has a copy of the near end.
+ * *near_end becomes -1. Accepts -1. In a forked child, where the near end is closed already, only
+ * sets *near_end to -1. */
 void lifeline_cut(int *near_end);
 #define autoline __attribute__((cleanup(lifeline_cut)))
 

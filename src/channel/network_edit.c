@@ -52,9 +52,9 @@ static int edit_allow(json_t *network, const json_t *request, struct error *err)
 		       : 0;
 }
 
-/* Returns whether the rule of a request stands for an item of the list. A rule with ports, or a
- * prefix, stands for the item that is equal to it. A rule without ports stands for every item with
- * its name. */
+/* Returns whether a request to remove `rule` removes this item of the list. A rule with ports, or a
+ * prefix, removes only the item that is equal to the rule. A rule without ports removes every item
+ * with the name of the rule. */
 static bool is_rule_meant(const char *item, const char *rule)
 {
 	struct egress_rule listed, wanted;

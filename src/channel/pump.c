@@ -334,7 +334,8 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 	if (!ended && !p->hung_up_ns && p->calls->out.len > 0)
 		agent |= POLLOUT;
 	/* While an item is being written, the pump waits only for the loss of the connection
-	 * (POLLHUP). The loss is noticed only once: poll() would report it at once each time. */
+	 * (POLLHUP). After the loss was noticed, the pump no longer waits for it, because each
+	 * poll() would report it at once. */
 	slots[SLOT_AGENT] = (struct pollfd){
 		.fd = agent || (p->has_item && !ended && !p->hung_up_ns) ? p->connection->fd : -1,
 		.events = agent};

@@ -144,7 +144,8 @@ struct request {
 struct host_bounds {
 	int64_t memory_mib; /* the most memory that a guest may have */
 	int64_t cpus;	    /* the most processors that a guest may have */
-	/* The backend has no network card: a request without a network mode means isolated. */
+	/* The backend has no network card. If a request has no network mode, the mode is
+	 * isolated. */
 	bool isolated_only;
 };
 /* Returns the limits of this host, as the system reports them now. isolated_only is false; the

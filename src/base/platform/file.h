@@ -54,11 +54,12 @@ bool file_has_acl(int fd);
 int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk);
 
 /*
- * Keeps everyone from writing to the file that is open as `fd`, for reading, until file_let_go() is
- * called or the last copy of `fd` is closed. A process that opens the file for writing has to wait
- * until then, but at most for ms milliseconds. Returns -1 with errno on failure. EAGAIN: a process
- * has the file open for writing. EACCES: the file belongs to another user. ENOTSUP: another host
- * could write to the file without this system's knowledge (on a network file system).
+ * Keeps everyone from writing to the file behind `fd`, which must be open for reading only, until
+ * file_let_go() is called or the last copy of `fd` is closed. A process that opens the file for
+ * writing has to wait until then, but at most for ms milliseconds. Returns -1 with errno on
+ * failure. EAGAIN: a process has the file open for writing. EACCES: the file belongs to another
+ * user. ENOTSUP: another host could write to the file without this system's knowledge (on a network
+ * file system).
  */
 int file_hold(int fd, uint64_t ms);
 /* Returns whether `fd` still holds the file, and no process waits to write. */

@@ -32,8 +32,8 @@ static bool has_up(const char *target)
 
 /* Returns whether a relative target stays in the tree. ".." components at the beginning of the
  * target lead only through directories of the tree, which are not links. ".." after another
- * component is refused, so the other components lead only down. A link among them was checked in
- * the same way. */
+ * component is refused, so the other components lead only down. If one of the components is a link,
+ * this function has checked that link too. */
 static bool stays_inside(const char *path, const char *target)
 {
 	size_t depth = depth_of(path);

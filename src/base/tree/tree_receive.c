@@ -487,7 +487,7 @@ static int put_in_place(struct receiver *r, struct error *err)
 	}
 	got = r->root >= 0 ? file_rename_new(dir, r->temporary, dir, r->target->name)
 			   : renameat(dir, r->temporary, dir, r->target->name);
-	/* The file system does not support the flag. */
+	/* The file system does not support RENAME_NOREPLACE. */
 	if (got < 0 && (errno == EINVAL || errno == ENOTSUP))
 		got = renameat(dir, r->temporary, dir, r->target->name);
 	return got < 0 ? receive_failed(r, err) : 0;

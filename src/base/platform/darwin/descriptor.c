@@ -112,10 +112,10 @@ int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 	return bind(fd, address, len);
 }
 
-/* Does nothing for a socket that is bound and does not listen. Such a socket refuses connections,
- * and nobody else can bind its port (in_pcbbind() in bsd/netinet/in_pcb.c of xnu). Fails for a
- * socket that listens, because no call can end the listening: shutdown() of a socket that is not
- * connected fails with ENOTCONN (soshutdown() in bsd/kern/uipc_socket.c). */
+/* Succeeds, and changes nothing, for a socket that is bound and does not listen. Such a socket
+ * refuses connections, and nobody else can bind its port (in_pcbbind() in bsd/netinet/in_pcb.c of
+ * xnu). Fails for a socket that listens, because no call can end the listening: shutdown() of a
+ * socket that is not connected fails with ENOTCONN (soshutdown() in bsd/kern/uipc_socket.c). */
 int descriptor_hold_port(int fd)
 {
 	int listens = 0;

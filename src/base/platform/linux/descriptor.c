@@ -214,8 +214,8 @@ static int bind_anywhere(sa_family_t family, struct sockaddr_storage *at, sockle
 }
 
 /* Tries to bind `fd` to an address that another socket has. If `fd` has a port or a connection,
- * bind() fails with EINVAL (__inet_bind() of Linux), else with EADDRINUSE. So `fd` does not
- * change. */
+ * bind() fails with EINVAL (__inet_bind() of Linux), else with EADDRINUSE. So bind() always fails,
+ * and does not change `fd`. */
 bool descriptor_has_port(int fd)
 {
 	struct sockaddr_storage taken = {0};

@@ -54,13 +54,16 @@ struct netlink_reply {
 /* Moves the first message of `datagram` to *out. Returns false at the end of the datagram, and if
  * the next message is not complete. */
 bool netlink_next(struct netlink_bytes *datagram, struct netlink_reply *out);
-/* Reads the fixed part of a body into `head`, which has `len` bytes, and stores in *attributes
- * where the attributes behind the fixed part are. */
+/* Reads the fixed part of a body into `head`, which has `len` bytes. Stores in *attributes the
+ * bytes behind the fixed part, which are the attributes. Returns false if the body is shorter than
+ * the fixed part. */
 bool netlink_head(struct netlink_bytes body, void *head, size_t len,
 		  struct netlink_bytes *attributes);
-/* Finds the first attribute of the given type, with any flags. */
+/* Finds the first attribute of the given type, with any flags, and stores its value in *out.
+ * Returns false if there is no such attribute. */
 bool netlink_attribute(struct netlink_bytes attributes, uint16_t type, struct netlink_bytes *out);
-/* Reads an attribute of exactly four bytes. */
+/* Reads an attribute of exactly four bytes. Returns false if there is no such attribute, or if it
+ * has another length. */
 bool netlink_u32(struct netlink_bytes attributes, uint16_t type, uint32_t *out);
 
 /* --- requests with their answers -------------------------------------------------------------- */
