@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Freezes a guest's file system while its disk is copied. The file system is frozen as long as the
- * helper in the guest runs, so a separate thread runs the helper.
+ * Freezes a guest's file system while its disk is copied. The helper, microagent's own program for
+ * files in the guest (guest/files), freezes the file system for as long as the helper runs. So a
+ * separate thread runs the helper.
  */
 #include <errno.h>
 #include <poll.h>

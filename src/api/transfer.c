@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Transfers files by the helper in the guest. The agent hands its connection over to the helper. So
- * the bytes need neither the agent's frames nor a pipe.
+ * Transfers files by the helper, microagent's own program for files in the guest (guest/files). The
+ * agent hands its connection over to the helper. So the bytes need neither the agent's frames nor a
+ * pipe.
  */
 #include "api/transfer.h"
 

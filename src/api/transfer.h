@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Transfer of files between the host and a running machine, by the program of microagent that is in
- * every guest (guest/files.c). */
+ * every guest (guest/files). */
 #ifndef API_TRANSFER_H
 #define API_TRANSFER_H
 

@@ -57,7 +57,8 @@ static_assert(ARRAY_SIZE(step_text) == STEP_COUNT, "every step has a text");
 struct report {
 	enum step step;
 	int errnum;
-	size_t item; /* the index of the item of the stage, if STEP_STAGE has failed */
+	size_t item; /* the index of the item of the stage (proc_stage.h), if STEP_STAGE has
+		      * failed */
 };
 
 struct child {

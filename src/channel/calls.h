@@ -86,7 +86,7 @@ struct call_item {
 struct calls {
 	struct buf in;	/* bytes that were received and are not used yet */
 	struct buf out; /* bytes that must be sent to the guest */
-	bool reached;	/* the connection has reached the agent: the dial was answered */
+	bool reached;	/* the connection has reached the agent: the dial (dial.h) was answered */
 	struct calls_slot slots[CALLS_MAX];
 	size_t count;
 	uint64_t next;

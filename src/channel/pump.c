@@ -249,8 +249,8 @@ static int pump_take_items(struct pump *p, struct error *err)
 		int got = calls_next(p->calls, &p->item, err);
 		uint64_t stdin_taken = calls_stdin_taken(p->calls, p->call);
 
-		/* Stdin that the agent has taken is progress too, even if the connection carried
-		 * nothing else. */
+		/* If the agent has taken stdin since the last check, this is progress, even if the
+		 * guest has sent no output. */
 		if (stdin_taken > p->stdin_taken)
 			p->dialled = 0;
 		p->stdin_taken = stdin_taken;

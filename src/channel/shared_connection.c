@@ -44,7 +44,8 @@ struct shared_connection {
 				    * command was left on it */
 	bool broken;		   /* the connection cannot be used any more, for the reason
 				    * `why` */
-	uint64_t dial_deadline_ns; /* the time by which the guest must have answered the dial */
+	uint64_t dial_deadline_ns; /* the time by which the guest must have answered the dial
+				    * (dial.h) */
 	struct error why;
 };
 

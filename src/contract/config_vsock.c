@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decodes the connections that the guest may open to the host: declared listeners and the mediation
- * channel. The host's ports 1024 and 1023 belong to the control stream and the link. No listener
- * may have one of them, because a service that listened there could act as the supervisor.
+ * channel. The host's ports 1024 and 1023 belong to the control stream and the link
+ * (base/agent_wire.h). No listener may have one of them, because a service that listened there
+ * could act as the supervisor.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -18,7 +18,8 @@ struct spawn_rights; /* the data that spawn_prepare() has read for the child; NU
 /* Prepares a child. Fails with ERR_UNSUPPORTED if the spec asks for something that this system does
  * not support. The caller frees *out with free(). */
 int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struct error *err);
-/* Sets the error that says which file of the stage cannot be shown, and why. Returns -1. */
+/* Sets the error that says which file of the stage (proc_stage.h) the child cannot see, and why.
+ * Returns -1. */
 int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, struct error *err);
 
 /* Forks. `for_parent`: the child becomes a child of this process's parent. */

@@ -62,8 +62,8 @@ int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struc
 	return 0;
 }
 
-/* Explains why file n of the stage, which could be opened here, cannot be shown in the child's
- * namespaces. Returns -1. */
+/* Sets the error that explains why file n of the stage (proc_stage.h) cannot be shown in the
+ * child's namespaces, although this process could open the file. Returns -1. */
 int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, struct error *err)
 {
 	const struct proc_stage_item *item = n < stage->count ? &stage->items[n] : NULL;
