@@ -51,8 +51,8 @@ void mcp_capture_take(struct mcp_capture *capture, bool is_stderr, const void *b
 	}
 	if (first == len || capture->out_of_memory)
 		return;
-	/* The ring first gets the end of `head`. So the ring is full from the start and never has
-	 * gaps. */
+	/* The ring begins with a copy of the last bytes of `head`. So the ring is full from the
+	 * start and never has gaps. */
 	if (!stream->tail) {
 		const struct buf *head = &stream->head;
 

@@ -12,8 +12,9 @@
 
 struct mcp_out {
 	int fd;
-	/* The client has hung up if `in` shows it, and the server must end if `ended` is readable.
-	 * Then writes wait only for MCP_LAST_WORD_MS. */
+	/* in: the client's input, which poll() reports as hung up when the client has gone. ended:
+	 * a descriptor that is readable when the server must end. In both cases a write waits only
+	 * for MCP_LAST_WORD_MS. */
 	int in, ended;
 	/* Nobody reads the output any more, so nothing more is written. */
 	bool broken;

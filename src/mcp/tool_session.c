@@ -200,7 +200,7 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session,
 						  .cancel = microagent_cancel_fd(call->cancel),
 						  .owned = !call->server->options->keep,
 						  .on_fork = on_fork ? &command : NULL};
-	/* NOLINTNEXTLINE(bugprone-sizeof-expression): handles, not what they are of */
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the array holds pointers */
 	autofree struct microagent_session **children = calloc((size_t)count, sizeof(*children));
 	json_auto_t *told = NULL, *names = json_array();
 	const json_t *name;

@@ -61,8 +61,8 @@ struct mcp_session *call_session(struct mcp_call *call, struct error *err);
 /* Returns the network mode that the call asks for. The schema allows only modes that the person who
  * started the server allows. */
 const char *call_network(const struct mcp_call *call);
-/* Functions for the addresses (call_allow) and names (call_egress) that a machine with this network
- * may reach, as the person who started the server has allowed. */
+/* Functions that return the addresses (call_allow) and names (call_egress) that a machine with this
+ * network may reach, as the person who started the server has allowed. */
 const char *const *call_allow(const struct mcp_call *call, const char *network);
 struct microagent_egress call_egress(const struct mcp_call *call, const char *network);
 /* Calls work() with the guest of the session that the call names. */

@@ -46,7 +46,8 @@ struct asked {
 
 /* If the same question was sent for another asker less than again_ns ago, makes `asker` wait for
  * the answer to that question and returns true. Returns false if no such question was sent, or if
- * `asker` already waits for its answer. The caller must then send the question. */
+ * `asker` already waits for the answer to that question. After false the caller must send the
+ * question. */
 bool asked_join(struct asked *asked, const struct dns_question *question, const struct asker *asker,
 		uint64_t now);
 /* Enters a question that is sent into the table. If its asker already waits for an answer to the

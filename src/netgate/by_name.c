@@ -7,7 +7,8 @@
 
 #include "base/clock.h"
 
-/* The text in a line in place of a rule's name, if the connection had no words. */
+/* The text in a line to the supervisor in place of a rule's name, if the guest has sent no bytes on
+ * the connection. */
 #define NO_WORDS "-"
 #define PORT_QUIC 443
 #define CALL_MAX 128 /* the most bytes of a SYN: with all options of TCP, and some padding */
@@ -83,8 +84,9 @@ static struct flow *open_flow(struct gate *g, const struct flow_key *key)
 	flow->rule = (uint8_t)rule;
 	if (!is_new)
 		return flow;
-	/* If an earlier connection between the same ports still waits for its first words, the line
-	 * about the earlier connection is sent before the new line. */
+	/* If an earlier connection between the same ports still waits for its first words (the
+	 * first bytes of its stream), the line about the earlier connection is sent before the new
+	 * line. */
 	if (flow->line == LINE_WAITS)
 		tell_flow(g, flow, NO_WORDS, LINE_SILENT);
 	flows_set_line(&g->flows, flow, LINE_WAITS, g->now);
@@ -130,8 +132,8 @@ static bool call_anew(struct gate *g, const struct flow *flow, const uint8_t *fr
 	return lane_insert(&g->out, reset, sizeof(reset)) && lane_insert(&g->out, call, len);
 }
 
-/* Makes the flow wait for passt's answer to the SYN. The guest's words begin at the sequence number
- * after that of the SYN. Returns true if the frame may pass. */
+/* Makes the flow wait for passt's answer to the SYN. The guest's words (the bytes of its stream)
+ * begin at the sequence number after that of the SYN. Returns true if the frame may pass. */
 static bool await_answer(struct gate *g, struct flow *flow, const struct segment *syn,
 			 const uint8_t *frame, size_t len)
 {
@@ -139,8 +141,9 @@ static bool await_answer(struct gate *g, struct flow *flow, const struct segment
 
 	if (is_called_again(flow, syn))
 		return true;
-	/* If the words of an earlier connection began at the same sequence number, passt's frames
-	 * for the two connections could not be told apart. So the SYN is refused. */
+	/* If the words (the bytes of the stream) of an earlier connection began at the sequence
+	 * number at which the words of this one would begin, passt's frames for the two connections
+	 * could not be told apart. So the SYN is refused. */
 	if (flow->has_said && syn->sequence + 1 == flow->said)
 		return g->egress.dry;
 	if (anew && !g->egress.dry && !call_anew(g, flow, frame, len))
@@ -158,8 +161,8 @@ static bool judge_syn(struct gate *g, const uint8_t *frame, size_t len, const st
 
 	if (!flow)
 		return refuse_opening(g, frame, len, key);
-	/* A SYN with words in it does not pass, since words are judged only after the SYN. The
-	 * guest sends the SYN again without the words. */
+	/* A SYN with payload does not pass, since payload is judged only after the SYN. The guest
+	 * sends the SYN again without payload. */
 	if (!segment_read(frame, len, &syn) || syn.payload.len)
 		return g->egress.dry;
 	if (by_name_hears(g, key->port))

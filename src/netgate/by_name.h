@@ -13,8 +13,8 @@
  *                 passt all of them at once.
  *   FLOW_OPEN     passt has acknowledged all of these words.
  *
- * netgate does not acknowledge the last piece of the words. So the guest sends this piece again and
- * again until passt has all of the words, and each time netgate sends all of them to passt once
+ * netgate does not acknowledge the last segment of the words. So the guest sends this segment again
+ * and again until passt has all of the words, and each time netgate sends all of them to passt once
  * more.
  *
  * passt does not replace words that it has acknowledged. So passt hands on exactly the words that
@@ -45,13 +45,15 @@ void by_name_change(struct gate *gate, bool allow, const char *text);
 /* Tells the supervisor which rule has let a connection through, unless the supervisor was told this
  * before. */
 void by_name_tell_opened(struct gate *gate, struct flow *flow);
-/* Returns true if connections to the port are also judged by their first words. */
+/* Returns true if connections to the port are judged not only by their address, but also by their
+ * first words (the first bytes of their streams). */
 bool by_name_hears(const struct gate *gate, uint16_t port);
 /* Judges a frame with words of the guest (bytes of the connection's stream). Returns true if the
  * frame may pass. */
 bool by_name_words(struct gate *gate, struct flow *flow, const struct flow_key *key,
 		   const uint8_t *frame, const struct segment *segment);
-/* Notes how far a segment from passt to the guest acknowledges the words of a connection. */
+/* Notes how far a segment from passt to the guest acknowledges the words (the bytes of the stream)
+ * that the guest has sent. */
 void by_name_heard(struct gate *gate, const struct segment *segment);
 /* Resets both ends of a connection, because of the guest's segment in `frame`. `sequence` is the
  * sequence number of the reset that goes to passt; passt checks this number. Must be called while

@@ -58,9 +58,10 @@ bool by_name_answer(struct gate *g, const uint8_t *frame, const struct segment *
 		pin_addresses(g, q, &a);
 	if (dry)
 		return true;
-	/* Every asker gets the resolver's answer. If the answer cannot be used, or is truncated and
-	 * has no address, every asker is told that the resolver has failed. An asker cannot get the
-	 * whole answer of DNS over TCP, since netgate refuses DNS over TCP. */
+	/* Every asker (program of the guest that has sent this question) gets the resolver's
+	 * answer. If the answer cannot be used, or is truncated and has no address, every asker is
+	 * told that the resolver has failed. An asker cannot get the whole answer of DNS over TCP,
+	 * since netgate refuses DNS over TCP. */
 	if (!sound || (a.truncated && !a.count)) {
 		reply.len = dns_make_answer(message, s->payload, q, DNS_SERVER_FAILED);
 	} else {
@@ -71,8 +72,8 @@ bool by_name_answer(struct gate *g, const uint8_t *frame, const struct segment *
 	/* The first reply takes the place of the frame in the lane. So the frame's headers are
 	 * copied before. */
 	memcpy(like, frame, sizeof(like));
-	/* Each reply has the number, the port and the spelling of the name that its asker has
-	 * used. */
+	/* Each reply has the number, the port and the spelling of the name that the guest's program
+	 * has used in its question. */
 	for (size_t i = 0; i < count; i++) {
 		const struct asker *asker = &taken[i]->asker;
 

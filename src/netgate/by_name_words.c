@@ -34,8 +34,9 @@ static bool refuse_words(struct gate *g, struct flow *flow, const struct flow_ke
 	return dry;
 }
 
-/* Acknowledges the words that were kept. Otherwise the guest would not send the next piece of its
- * words (RFC 896), and would send the kept pieces again and again. */
+/* Acknowledges the guest's words that were kept. Without the acknowledgement the guest would not
+ * send the next segment of its words (RFC 896), and would send the kept segments again and
+ * again. */
 static void acknowledge_kept(struct gate *g, const struct flow *flow,
 			     const struct held_opening *held, const uint8_t *frame,
 			     const struct segment *segment)
@@ -49,7 +50,7 @@ static void acknowledge_kept(struct gate *g, const struct flow *flow,
 	lane_insert(&g->in, out, sizeof(out));
 }
 
-/* Sends passt all kept words in one frame, in place of the frame with the last piece of the
+/* Sends passt all kept words in one frame, in place of the frame with the last segment of the
  * words. */
 static void let_through(struct gate *g, const struct held_opening *held, uint32_t start,
 			const uint8_t *frame)
@@ -59,7 +60,7 @@ static void let_through(struct gate *g, const struct held_opening *held, uint32_
 		out[COMPOSE_SEGMENT_HEADERS + OPENING_BYTES];
 	size_t len = compose_segment(out, frame, start, (struct bytes){held->bytes, held->len});
 
-	/* If the lane has no room, nothing is lost: the guest sends the last piece again, and
+	/* If the lane has no room, nothing is lost: the guest sends the last segment again, and
 	 * netgate then sends all words. */
 	lane_insert(&g->out, out, len);
 }
@@ -115,14 +116,14 @@ bool by_name_words(struct gate *g, struct flow *flow, const struct flow_key *key
 			return false;
 		if (offset == 0 || offset >= held->len)
 			return true;
-		/* The guest has sent the last piece of its words again, since nobody has
-		 * acknowledged this piece. netgate itself has acknowledged the earlier pieces, so
-		 * netgate sends passt all pieces once more. */
+		/* The guest has sent the last segment of its words again, since nobody has
+		 * acknowledged this segment. netgate itself has acknowledged the earlier segments,
+		 * so netgate sends passt all words once more. */
 		let_through(g, held, flow->start, frame);
 		return false;
 	}
-	/* The piece is out of order, or was sent before. If the piece is needed later, TCP sends it
-	 * again. */
+	/* The segment is out of order, or was sent before. It is dropped. If its words are needed
+	 * later, the guest's TCP sends them again. */
 	if (offset != held->len) {
 		acknowledge_kept(g, flow, held, frame, segment);
 		return false;

@@ -29,8 +29,8 @@ enum {
 	DNS_AAAA = 28,
 	DNS_OPT = 41,
 	DNS_NAME_MAX = 255,  /* longest name in a message, in bytes */
-	DNS_BYTES_MAX = 512, /* longest message to an asker without EDNS, in bytes */
-	/* The longest answer to an asker with EDNS, in bytes. Every path of the internet carries
+	DNS_BYTES_MAX = 512, /* longest answer to a question without EDNS, in bytes */
+	/* The longest answer to a question with EDNS, in bytes. Every path of the internet carries
 	 * 1,232 bytes without fragments, and glibc's resolver takes 1,200. netgate asks for this
 	 * size for all guests, since from different sizes outsiders could learn something about a
 	 * guest. */
@@ -40,8 +40,8 @@ enum {
 struct dns_question {
 	uint16_t id, type, class;
 	uint16_t end; /* offset in bytes of the end of the question in its message */
-	/* the number of bytes that the asker takes as an answer, by the EDNS of the question:
-	 * DNS_BYTES_MAX or DNS_ANSWER_MAX; 0: the question has no EDNS */
+	/* the number of bytes that an answer may have, by the EDNS of the question: DNS_BYTES_MAX
+	 * or DNS_ANSWER_MAX; 0: the question has no EDNS */
 	uint16_t room;
 	struct host_name name;
 };

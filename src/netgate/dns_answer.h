@@ -24,7 +24,7 @@ struct dns_answer {
 bool dns_answers(struct bytes datagram, const struct dns_question *question);
 /* Reads the addresses of the question's name. The name may be an alias, through a chain of at most
  * 8 names. Returns false if the answer is longer than DNS_ANSWER_MAX, if a record is not whole, or
- * if the chain is longer. */
+ * if the chain has more than 8 names. */
 bool dns_read_answer(struct bytes datagram, const struct dns_question *question,
 		     struct dns_answer *answer);
 /* Lowers every time to live in an answer to at most `seconds`, so that no cache of the guest keeps

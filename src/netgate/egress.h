@@ -10,7 +10,7 @@
 #include "netgate/pins.h"
 
 struct egress {
-	bool by_address; /* the first words of connections are not judged */
+	bool by_address; /* the first bytes of connections are not judged, only their addresses */
 	bool dry;	 /* a dry run: frames that would be refused pass, and are only reported */
 	struct names names;
 	struct asked asked;

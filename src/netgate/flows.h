@@ -30,22 +30,23 @@ enum flow_state {
 	/* No name has opened the flow. The supervisor only got a line about it. */
 	FLOW_TOLD,
 	FLOW_OPEN,   /* a name has opened the flow, and its frames pass */
-	FLOW_CALLED, /* A name has opened the flow, but its first words must be judged. The SYN has
-		      * no answer yet. */
-	/* A name has opened the flow, and its first words must be judged. The SYN has its answer,
-	 * so the guest may send these words. */
+	FLOW_CALLED, /* A name has opened the flow, but its first words (the first bytes of its
+		      * stream) must be judged. The SYN has no answer yet. */
+	/* A name has opened the flow, and its first words (the first bytes of its stream) must be
+	 * judged. The SYN has its answer, so the guest may send these words. */
 	FLOW_SAYS,
 	FLOW_SHUT /* the flow was FLOW_OPEN, FLOW_CALLED or FLOW_SAYS, and its frames pass no
 		      * more */
 };
 
 /* The state of the line that reports a flow to the supervisor. Some flows are judged by their first
- * words. The line of such a flow is sent when the words are known, since the words decide which
- * rule lets the flow through. */
+ * words (the first bytes of their streams). The line of such a flow is sent when the words are
+ * known, since the words decide which rule lets the flow through. */
 enum flow_line {
 	LINE_TOLD,
-	LINE_WAITS, /* the line waits for the first words */
-	/* A line was sent which says that no words had come. Words may still come. */
+	LINE_WAITS, /* the line is sent when the guest's first bytes have come */
+	/* A line was sent which says that the guest has sent no bytes on the connection. Bytes may
+	 * still come. */
 	LINE_SILENT,
 };
 
@@ -57,14 +58,15 @@ struct flow {
 	uint8_t refused;
 	uint8_t state; /* enum flow_state */
 	uint8_t rule;  /* the number of the rule that has opened the flow */
-	/* The index of the flow's slot (openings.h) plus 1; 0: the flow has no slot. */
+	/* The index, plus 1, of the entry of struct openings that keeps the flow's first bytes; 0:
+	 * there is no such entry. */
 	uint8_t slot;
-	bool has_said; /* words of the flow were kept, so `said` is set */
+	bool has_said; /* bytes of the guest's stream were kept, so `said` is set */
 	bool is_over;  /* one side has ended the connection */
 	uint8_t line;  /* enum flow_line */
-	/* The sequence number at which the latest kept words begin. */
+	/* The sequence number at which the latest kept bytes of the guest's stream begin. */
 	uint32_t said;
-	/* The sequence number at which the guest's words begin. It is set from FLOW_CALLED on. */
+	/* The sequence number at which the guest's stream begins. It is set from FLOW_CALLED on. */
 	uint32_t start;
 	uint32_t call;	 /* the sequence number of the latest SYN */
 	uint64_t called; /* time in ns when `line` was last changed */
@@ -76,7 +78,8 @@ struct flows {
 	uint64_t idle_ns;
 	uint64_t tcp_idle_ns; /* as idle_ns, for a TCP connection that a name has opened */
 	uint64_t seed;	      /* random, so that no guest can know the bucket of a flow */
-	uint64_t looked_at;   /* time in ns when flows without words were last looked for */
+	uint64_t looked_at;   /* time in ns when flows without bytes of the guest were last looked
+			       * for */
 	unsigned waiting;     /* the number of flows whose line is LINE_WAITS */
 	/* The number of flows that were replaced while their line was LINE_WAITS. */
 	unsigned lost;

@@ -5,7 +5,7 @@
 
 #include "netgate/host_name.h"
 
-#define OPENING_BYTES 16384 /* the most bytes of the first words */
+#define OPENING_BYTES 16384 /* the most bytes at the beginning of a stream that are judged */
 
 enum opening {
 	OPENING_UNFINISHED, /* the words are not whole yet */

@@ -30,10 +30,10 @@ struct openings {
 	struct held_opening of[OPENINGS_MAX];
 };
 
-/* Returns the slot of the flow. If the flow has no slot, gives it one. Returns NULL if no slot is
- * free now. */
+/* Returns the slot that keeps the flow's words. If the flow has no slot, gives it one. Returns NULL
+ * if no slot is free now. */
 struct held_opening *openings_of(struct openings *openings, struct flow *flow, uint64_t now);
-/* If the flow has a slot, makes this slot free. */
+/* If a slot keeps the flow's words, drops the words and makes the slot free. */
 void openings_release(struct openings *openings, struct flow *flow);
 /* Returns true if the payload, which begins at `offset` in the stream, is equal to the kept words
  * at this offset. Bytes behind the end of the kept words are not compared. */

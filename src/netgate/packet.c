@@ -39,8 +39,8 @@ void packet_complete(uint8_t *frame, size_t len, size_t start, size_t offset)
 		sum = (sum & 0xffff) + (sum >> 16);
 	uint16_t value = (uint16_t)~sum;
 	if (value == 0)
-		/* In UDP the value 0 means that there is no checksum. In one's complement 0 and
-		 * 0xffff are the same number. */
+		/* The checksum 0 is stored as 0xffff, which is the same number in one's complement.
+		 * In UDP a stored 0 would mean that there is no checksum. */
 		value = 0xffff;
 	frame[start + offset] = (uint8_t)(value >> 8);
 	frame[start + offset + 1] = (uint8_t)value;

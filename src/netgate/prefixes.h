@@ -38,6 +38,7 @@ enum reach { REACH_NONE, REACH_ALLOWED, REACH_PUBLIC };
 enum reach prefixes_reach(const struct prefixes *prefixes, uint32_t address);
 
 /* Functions for the table of public prefixes that are open in addition to the list of names.
+ * prefixes_in_egress() returns true if a prefix in the table contains the address.
  * prefixes_add_egress() returns false if the table is full. */
 bool prefixes_in_egress(const struct prefixes *prefixes, uint32_t address);
 bool prefixes_add_egress(struct prefixes *prefixes, struct prefix prefix);

@@ -74,9 +74,9 @@ static bool is_sound_ipv4(const struct screen *s, struct bytes ip)
 	       total <= ip.len && (u16(ip, 6) & 0xbfff) == 0 && u32(ip, 12) == s->guest;
 }
 
-/* Returns true for TCP to the port of DNS, which clients use after a truncated answer. Returns
- * false if there is a list of names: the connection is then refused, since netgate does not judge
- * the questions in a stream. */
+/* Returns true for TCP to the address and port of DNS that must be redirected to the resolver.
+ * Clients use TCP after a truncated answer. If there is a list of names, returns false, and the
+ * connection is refused: netgate does not judge the questions in a stream. */
 static bool is_dns_by_tcp(const struct screen *s, const struct flow_key *key)
 {
 	return s->resolver && !s->by_name && key->address == s->dns &&

@@ -204,8 +204,8 @@ static void drop_buffered(struct stream *s)
 	s->fwd_cnt = s->rx_cnt;
 }
 
-/* Notes that the guest must be told its credit, if many bytes were forwarded since the guest was
- * last told. */
+/* If many bytes were forwarded to the host since the guest was last told its credit, notes that the
+ * guest must be told it again. */
 static void consider_credit(const struct core *core, struct stream *s)
 {
 	if (s->named && s->fwd_cnt - s->told >= core->table.buffer_bytes / 4)

@@ -11,8 +11,8 @@ uint32_t output_credit(const struct stream *s)
 {
 	uint32_t flying = s->tx_cnt - s->peer_fwd;
 
-	/* The guest may make its buffer smaller than the number of bytes that are on their way. It
-	 * then has no credit. */
+	/* The guest may make its buffer smaller than the number of bytes that are on their way to
+	 * it. There is then no credit for further bytes. */
 	return s->peer_alloc > flying ? s->peer_alloc - flying : 0;
 }
 
@@ -132,9 +132,9 @@ static unsigned put_data(struct core *core, struct stream *s, struct span *slots
 }
 
 /* Gives a stream one turn. A turn sends only the first thing of this list that the stream has: the
- * packet that opens the stream, the stream's bytes, a SHUTDOWN, the credit (unless another packet
- * had it), a question for credit. Returns how many slots the turn has filled; 0 if there was
- * nothing to send. */
+ * packet that opens the stream, the stream's bytes, a SHUTDOWN, an update of the guest's credit
+ * (unless an earlier packet has told the credit), a question for the host's credit. Returns how
+ * many slots the turn has filled; 0 if there was nothing to send. */
 static unsigned output_stream(struct core *core, struct stream *s, struct span *slots, unsigned n,
 			      uint32_t *lengths)
 {

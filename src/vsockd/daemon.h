@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The event loop, which hands events of epoll to the core and to its face. */
+/* The event loop, which hands events of epoll to the core, and to the device (device.h) or the port
+ * (port.h) by which the guest is reached. */
 #ifndef VSOCKD_DAEMON_H
 #define VSOCKD_DAEMON_H
 
@@ -44,7 +45,8 @@ struct daemon {
 	struct core core;
 	struct device device;
 	struct vhost_link link;
-	/* The second face. Its fd is -1 if `device` is used, or if no port has connected yet. */
+	/* The guest's port, if the guest is reached by one. Its fd is -1 if `device` is used, or if
+	 * no port has connected yet. */
 	struct port port;
 };
 

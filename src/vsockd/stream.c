@@ -17,8 +17,8 @@ static void *map_table(uint64_t bytes, struct error *err)
 		error_errno(err, errno, "memory for the streams");
 		return NULL;
 	}
-	/* Without this one used byte could need a huge page. A failure is not an error: a kernel
-	 * without huge pages does not know this call. */
+	/* Without this call one used byte could need a whole huge page of memory. A failure is not
+	 * an error: a kernel without huge pages does not know MADV_NOHUGEPAGE. */
 	madvise(p, bytes, MADV_NOHUGEPAGE);
 	return p;
 }

@@ -288,7 +288,8 @@ enum queue_at { QUEUE_NOT_NAMED, QUEUE_IN_32, QUEUE_IN_64 };
 
 static const struct request_row {
 	const char *name; /* the name of the message; NULL: the message is not known */
-	request_fn *fn;	  /* NULL: `answer` is the answer */
+	request_fn *fn;	  /* handles the message; NULL: nothing is done, and `answer` is the
+			   * answer */
 	uint64_t answer;
 	uint32_t min;	     /* the least number of bytes of the payload */
 	uint32_t max;	     /* the greatest number of bytes of the payload */
