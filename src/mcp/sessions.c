@@ -114,8 +114,8 @@ int machines_reserve(struct mcp_sessions *sessions, struct mcp_room *room, int64
 	int status = 0;
 
 	pthread_mutex_lock(&sessions->lock);
-	/* If the machines that are being ended would leave enough room, waits for their end. The
-	 * deadlines of their supervisors limit this wait. */
+	/* If the end of the machines of cancelled calls would free enough places, waits for their
+	 * end. The deadlines of their supervisors limit this wait. */
 	while (!room->given_up && count > most - sessions->machines &&
 	       count <= most - (sessions->machines - sessions->leaving))
 		pthread_cond_wait(&sessions->changed, &sessions->lock);

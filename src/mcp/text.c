@@ -34,7 +34,7 @@ static size_t text_unit(struct utf8_reader *reader, const uint8_t *p, size_t lef
 	return len;
 }
 
-/* Escapes the `len` bytes at p. The reader has read the bytes before p. */
+/* Escapes the `len` bytes at p. `reader` has already read the bytes before p. */
 static int escape_rest(struct utf8_reader *reader, const uint8_t *p, size_t len, struct buf *out,
 		       struct error *err)
 {

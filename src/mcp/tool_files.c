@@ -69,8 +69,8 @@ static int write_to_guest(struct mcp_call *call, struct microagent_guest *guest,
 				 err) < 0) {
 		return error_prefix(err, "content");
 	}
-	/* If the path was a directory, the copy would become a file in it, with the name of this
-	 * process's descriptor. */
+	/* If the path in the guest is a directory, a copy to it would make a file in this
+	 * directory, with the name of a descriptor of this process. So a directory is refused. */
 	entry = microagent_guest_stat(guest, path, NULL, &limits, NULL);
 	if (strcmp(json_text(entry, "type", ""), "directory") == 0)
 		return error_set(
@@ -204,9 +204,9 @@ static bool is_link_out(int dir, const char *path)
 	return there < 0 && errno == ENOENT;
 }
 
-/* If a path was not found because of a link, adds the rule for links to the error. Returns -1. The
- * rule is that links are followed as if the directory of --files were the root. A model that sees a
- * link out of this directory cannot guess the rule. */
+/* If a path below the directory of --files was not found because of a link, adds the rule for links
+ * to the error. Returns -1. The rule is that links are followed as if the directory of --files were
+ * the root. A model that sees a link out of this directory cannot guess the rule. */
 static int explain_link(const struct copying *copying, struct error *err)
 {
 	const char *path = call_text(copying->call, copying->host_key);

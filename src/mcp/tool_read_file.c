@@ -150,8 +150,8 @@ static int read_from_guest(struct mcp_call *call, struct microagent_guest *guest
 			   struct mcp_answer *answer, struct error *err)
 {
 	const struct microagent_run_limits limits = call_limits(call);
-	/* The file is copied to memory, so that nothing is left on the disk if this process is
-	 * killed. */
+	/* The file is copied to memory, so that nothing is left on the host's disk if this process
+	 * is killed. */
 	autoclose int fd = fd_memfd("file", "", 0, err);
 	const struct microagent_copy copy = {.limit_bytes = limit_get(LIMIT_MCP_FILE_BYTES),
 					     .file = fd};

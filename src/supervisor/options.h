@@ -42,8 +42,8 @@ struct options {
 	bool recorded;	       /* for prepare, start and console: they use the recorded config */
 	bool full;	       /* for inspect: the root file system is hashed again */
 	bool help, version;
-	/* ^If the program is a live supervisor: the <stateDir>/<runtimeID> of its workspace. NULL:
-	 * the program is not a live supervisor. */
+	/* For a live supervisor: the <stateDir>/<runtimeID> of its workspace. NULL: the program is
+	 * not a live supervisor. */
 	const char *live;
 };
 

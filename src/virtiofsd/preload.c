@@ -93,7 +93,7 @@ static void find_next(void)
 /* --- opening --------------------------------------------------------------------------------- */
 
 /* Descriptors of /proc/self/fd of virtiofsd, and of an empty, read-only directory. Both were opened
- * before virtiofsd entered its root. */
+ * before virtiofsd changed its root directory. */
 static int proc_self_fd = -1, empty_fd = -1;
 /* cells: the file system of the empty directory and of the cell's root. devices: the file system of
  * the host's /dev. */

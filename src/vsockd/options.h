@@ -11,7 +11,8 @@
 #include "vsockd/core.h"
 
 struct options {
-	/* The program only prints the help, the version or its capabilities, and ends. */
+	/* If one of them is true, the program only prints the help, the version or its
+	 * capabilities, and ends. */
 	bool help, version, capabilities;
 	bool unconfined; /* if namespaces cannot be made, the program works without them */
 	/* Exactly one of the next four options is given. The others are NULL or -1. */

@@ -20,11 +20,11 @@ int answer_live(const struct record *record, const struct config *config, struct
  * agent starts no process for this question. */
 json_t *readiness_json(const struct record *record, const struct config *config, struct error *err);
 
-/* If there is a live supervisor, waits until it has looked at this process. A live supervisor looks
- * at each process that opens a file of its machine (live/watch_opens.h), and can see its program
- * only while the process lives. If a command opens such a file and ends without this wait, the
- * audit log names an unknown process. The wait may take LIMIT_CONTROL_REQUEST_MS, so this function
- * must not be called under the command lock. */
+/* If there is a live supervisor, waits until the live supervisor has looked at this process. A live
+ * supervisor looks at each process that opens a file of its machine (live/watch_opens.h), and can
+ * see the program of that process only while the process lives. If a command opens such a file and
+ * ends without this wait, the audit log names an unknown process. The wait may take
+ * LIMIT_CONTROL_REQUEST_MS, so this function must not be called under the command lock. */
 void await_look(const struct record *record);
 
 #endif

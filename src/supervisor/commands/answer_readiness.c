@@ -14,7 +14,7 @@
 #include "supervisor/live/control_sock.h"
 
 /* Returns the signal for a machine that is not live, with the detail "workspace is S; live
- * readiness unavailable". */
+ * readiness unavailable", where S is the recorded state. */
 static json_t *not_live(const struct record *record, const char *error)
 {
 	char detail[96];

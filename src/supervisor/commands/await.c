@@ -47,8 +47,8 @@ static enum state event_state(const json_t *event)
 	return state_from_name(json_text(event, "state", NULL));
 }
 
-/* Passes the event on to the caller. If the caller has stopped reading, it loses its events, and
- * nothing else happens. */
+/* Passes the event on to the caller. If the caller has stopped reading, the event is lost, and the
+ * command goes on. */
 static void pass_on(const struct await *await, const json_t *event)
 {
 	int fd = await->record->call->options->events_fd;

@@ -12,7 +12,8 @@
 static int refuse_alive(const struct record *record, struct error *err)
 {
 	/* If the recorded state is not live, but a process lives, this process belongs to a machine
-	 * that reads the disk. */
+	 * that reads this workspace's disk for a command. The error then says that the workspace is
+	 * running. */
 	const char *state = state_is_live(record->state) ? state_names[record->state]
 							 : state_names[STATE_RUNNING];
 	const char *first = "stop or kill it";

@@ -16,8 +16,9 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/shares.h"
 
-/* If the request does not give the number of CPUs, chooses the number, which is then recorded.
- * Otherwise the same request would mean another number after the host has gained or lost KVM. */
+/* If the request does not give the number of CPUs, chooses the number, which is then recorded. If
+ * the number was not recorded, the next start of this workspace could get another number, after the
+ * host has gained or lost KVM. */
 static int settle_cpus(const struct call *call, struct error *err)
 {
 	const struct config *config = &call->request->config;
@@ -52,7 +53,8 @@ int prepare_workspace(struct record *record, const struct boot_files *files,
 		goto undo;
 	}
 	old_files_drop_manifest(&record->ws);
-	/* If this fails, the previous manifest is still accepted too, until the start. */
+	/* If this call fails, both the previous and the new manifest are accepted until the next
+	 * start. */
 	(void)manifest_settle(&record->ws, NULL);
 	if (bundles_place(&request->config, bundles, &record->ws, err) == 0)
 		return old_files_remove(&record->ws, err);

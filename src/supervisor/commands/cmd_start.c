@@ -322,7 +322,7 @@ static int start_require_not_overtaken(const struct start *start, struct error *
 			  "was %s by another command while its files were being checked", done);
 }
 
-/* Checks that the record can be read and matches the request, and that there is room on the disk.
+/* Checks that the record can be read and matches the request, and that the host's disk has room.
  * Called before anything is written. */
 static int start_look(const struct start *start, struct manifest *manifest, struct error *err)
 {
@@ -375,7 +375,8 @@ static int start_begin(struct start *start, struct response *response, struct er
 	    (!first && start_take_files(start, err) < 0) ||
 	    start_admit(start, &manifest, response, err) < 0)
 		return -1;
-	/* From now on the files are the recorded ones, and belong only to this machine. */
+	/* From now on the files are known to have their recorded digests, and belong only to this
+	 * machine. */
 	if (options->save) {
 		if (template_begin(record->call->backend, config, start->accelerator, &start->files,
 				   &start->template, err) < 0)

@@ -69,8 +69,8 @@ static int await_end(const struct record *record, enum command command,
 	return lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), err);
 }
 
-/* Answers with the recorded state, since no machine ran. The recorded state is the one that halt
- * wants, or says more. */
+/* Answers with the recorded event, since no machine ran, and adds to its detail that nothing
+ * ran. */
 static int answer_as_it_is(const struct record *record, struct response *response,
 			   struct error *err)
 {

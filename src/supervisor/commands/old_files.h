@@ -12,8 +12,8 @@ int old_files_check(const struct workspace *ws, struct error *err);
 /* Keeps a copy of the manifest before the manifest is replaced. Sets *kept to true if there is a
  * manifest, else to false. */
 int old_files_keep_manifest(const struct workspace *ws, bool *kept, struct error *err);
-/* Puts the kept manifest back, which needs no room on the disk. If `kept` is false, there was no
- * manifest, and the function removes the new one. */
+/* Puts the kept manifest back, which needs no room on the host's disk. If `kept` is false, there
+ * was no manifest, and the function removes the new one. */
 void old_files_restore_manifest(const struct workspace *ws, bool kept);
 void old_files_drop_manifest(const struct workspace *ws);
 

@@ -25,7 +25,7 @@
 #include "supervisor/handover/cgroup.h"
 #include "supervisor/handover/exiting.h"
 
-/* The most companions that a record may name. No machine has as many. */
+/* The most companions that a record may name. Every machine has fewer companions. */
 #define COMPANIONS_MAX 256
 
 static json_t *read_runtime(const struct workspace *ws)
@@ -225,8 +225,8 @@ static bool is_in_list(const struct proc_list *list, pid_t pid)
 	return false;
 }
 
-/* Adds the process to the list, which takes the process over. If there is no memory, lets the
- * process go. */
+/* Adds the process to the list, which takes the process over. If there is no memory, closes the
+ * descriptor of the process instead, and the process is missing in the list. */
 static void add_to_list(struct proc_list *list, struct proc *held)
 {
 	struct proc *grown = realloc(list->at, (list->count + 1) * sizeof(*grown));
@@ -546,9 +546,9 @@ void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
 	json_auto_t *runtime = read_runtime(ws);
 	autoclose int watch = lease_watch(ws);
 
-	/* The live supervisor is killed by its guard first, whatever the record says. If a guard
-	 * exists and the record says that the live supervisor has ended, the record is wrong, or
-	 * will be right in a moment. */
+	/* First kills the live supervisor, which is found as the child of its guard, whatever the
+	 * record says. If a guard exists and the record says that the live supervisor has ended,
+	 * the record is wrong, or will be right in a moment. */
 	(void)kill_by_guard(ws);
 	if (!runtime || !runtime_is_of(ws, runtime))
 		return;

@@ -96,7 +96,8 @@ int leftover_await_companions(const struct leftover_companions *companions, uint
  * does. Ends no other processes. */
 void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns);
 /* Removes the files that exist only while a live supervisor lives: the sockets, the VMM's
- * directory, and the file LEFTOVER_RESERVE, which keeps room on the disk for the last records. */
+ * directory, and the file LEFTOVER_RESERVE, which keeps room on the host's disk for the last
+ * records. */
 #define LEFTOVER_RESERVE "reserve"
 int leftover_remove_files(const struct workspace *ws, struct error *err);
 /* Removes all sockets of the workspace except control.sock. They lead to or from the guest. */

@@ -72,7 +72,8 @@ struct ticket {
 	/* The address of the network card in the saved state, which may be "" (vm_boot.card_saved);
 	 * NULL: the state has no card. */
 	const char *card_mac;
-	/* How the machine is booted or restored, for runtime.json; NULL: there was no choice. */
+	/* How the machine is booted or restored, for runtime.json; NULL: only a boot was asked
+	 * for. */
 	const json_t *boot;
 	const json_t *facts; /* the facts of a machine that can be saved; NULL: the machine cannot
 			      * be saved */

@@ -66,7 +66,8 @@ static bool is_beside(const char *kernel, const char *initrd)
 }
 
 /* Checks that a file is regular and not empty. `given` is a descriptor of the file at `path`, which
- * the function takes over; -1: the file could not be opened. Returns the descriptor, or -1. */
+ * the function takes over; -1: the file could not be opened, and *err has the reason. Returns the
+ * descriptor, or -1. */
 static int check_regular(int given, const char *path, struct error *err)
 {
 	autoclose int fd = given;

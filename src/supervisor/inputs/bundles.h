@@ -71,9 +71,9 @@ int bundles_record(const struct config *config, const struct bundle_list *list, 
 		   struct error *err);
 /*
  * Adds the member "bundles" to the verification block: [{name, path, sha256, recordedSHA256}],
- * where the digests are those of the disks. Adds a divergence "bundle:NAME" for each disk that has
- * not its recorded digest. Leaves out a bundle that has no record, because the workspace was not
- * prepared, or was prepared by an earlier version.
+ * where the digests are those of the disks. Adds a divergence "bundle:NAME" for each disk that does
+ * not have its recorded digest. Leaves out a bundle that has no record, because the workspace was
+ * not prepared, or was prepared by an earlier version.
  */
 int bundles_verify(const struct config *config, const struct bundle_list *list,
 		   const struct workspace *ws, const json_t *artifacts, json_t *verification,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Checks images of root file systems. Images are hostile, so the host parses no file system. It
- * reads only a few numbers of the superblock. Because of these a person learns of a truncated
- * download before the guest's kernel reports it in other words.
+ * reads only a few numbers of the superblock. These numbers show a truncated download before the
+ * machine boots. Otherwise only an error of the guest's kernel would show it.
  */
 #include "supervisor/inputs/rootfs.h"
 

@@ -206,7 +206,7 @@ static int tell_upgrade(const json_t *init, const char *path, struct error *err)
 }
 
 /* Sets the error for a bundle's disk whose digest differs. Only prepare writes such a disk, so the
- * next step is to run prepare again. */
+ * error tells the reader to run prepare again. */
 static int tell_bundle(const json_t *entry, const char *name, struct error *err)
 {
 	error_set(

@@ -48,7 +48,8 @@ int channels_open(struct channels *channels, struct error *err);
  * time. If several such messages come within LIMIT_LISTENING_MS, only the last one counts. */
 void channels_listening(struct channels *all, const struct control_listening *listening);
 /* Handles the loss of the control stream. If the machine still runs after LIMIT_AGENT_LOST_MS, its
- * guest is treated like a guest that never says which ports have a server. */
+ * guest is treated like a guest that never says which ports have a server: all published ports
+ * listen. */
 void channels_guest_lost(struct channels *all);
 /* Makes the bound socket of a published port refuse connections. The socket may already listen, if
  * a command of an older version has made it. ERR_DENIED: the socket is bound to no port. */

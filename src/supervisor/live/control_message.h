@@ -44,7 +44,8 @@ struct control_hello {
 	int64_t generation;
 	/* The guest was restored, and must become a machine with a new identity. */
 	bool restored;
-	bool linked; /* the guest's agent can also use the link (base/packet.h) */
+	bool linked; /* the guest's agent can use the link (base/packet.h) in place of a vsock
+		      * device */
 };
 
 /* The TCP ports that have a server in the guest, according to the guest. */

@@ -235,7 +235,8 @@ static const struct framed_owner guest_owner = {
 	.input = on_guest_input,
 	.drained = on_guest_drained,
 	.lost = on_guest_lost,
-	/* The guest may have sent its result before the connection ended. */
+	/* The guest may have sent its result before the connection ended, so everything that it has
+	 * sent is read first. */
 	.hears_out = true,
 };
 

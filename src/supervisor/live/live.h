@@ -168,14 +168,15 @@ struct live {
 	json_t *runtime;	      /* runtime.json as it was last written */
 
 	struct outcome outcome;
-	/* The last state that was recorded, or that waits for room on the disk to be recorded. */
+	/* The last state that was recorded, or that waits for room on the host's disk to be
+	 * recorded. */
 	enum state state;
 	json_t *last_event;
 	/* The requestID and role of the caller of the present request; NULL: those of the command
 	 * start. */
 	json_t *asked_by;
 	json_t *result;	 /* the workload's result, until it is in result.json */
-	json_t *pending; /* the events for which the disk had no room, the oldest first */
+	json_t *pending; /* the events for which the host's disk had no room, the oldest first */
 	json_t *severed; /* the channels that a quarantine has cut; NULL: there is no quarantine */
 	struct control_client *quarantine_client; /* the client that waits for a quarantine */
 	struct control_client *balloon_client;	  /* the client that waits for a balloon request */
@@ -252,14 +253,14 @@ void live_asked_by(struct live *live, const json_t *request);
 /* Ends the effect of live_asked_by(): the events that are recorded from now on are not caused by a
  * request. */
 void live_asked_by_nobody(struct live *live);
-/* Tries again to write the events for which the disk had no room. Returns true if no event waits
- * any more. */
+/* Tries again to write the events for which the host's disk had no room. Returns true if no event
+ * waits any more. */
 bool live_record_pending(struct live *live);
-/* Reserves room on the disk for the last records. When the machine ends, this room is freed
+/* Reserves room on the host's disk for the last records. When the machine ends, this room is freed
  * together with the sockets. */
 void live_reserve(struct live *live);
-/* Frees half of the reserved room, for records that are written while the disk is full and the VM
- * is paused. */
+/* Frees half of the reserved room, for records that are written while the host's disk is full and
+ * the VM is paused. */
 void live_reserve_some_back(struct live *live);
 /* live_runtime_write() writes runtime.json. live_mark() first adds the present monotonic time to
  * `timings`, under the name `name`. */

@@ -41,7 +41,7 @@ struct audit_spending {
 
 struct live_audit {
 	struct audit log;
-	json_t *waiting; /* the events for which the disk has no room, the oldest first */
+	json_t *waiting; /* the events for which the host's disk has no room, the oldest first */
 	/* The number of events since the last audit.gap for which there was no room to wait. */
 	uint64_t lost;
 	struct audit_spending spent[AUDIT_PARTS];
@@ -407,7 +407,8 @@ static void put_waiting(struct live *live, json_t *item)
 
 	if (!item || !may_wait(audit, item) || json_array_append(audit->waiting, item) < 0)
 		audit->lost++;
-	/* While the disk has no room, only the timer tries to write, and a new event does not. */
+	/* While the host's disk has no room, only the timer tries to write. A new event waits; if
+	 * it is an alarm, it goes to the security log at once. */
 	if (!audit->without_room)
 		flush_waiting(live);
 	else if (item)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The audit log of a live session, and the watches that report to it. All functions do nothing if
- * the workspace is not a session. If the disk has no room, the VM goes on: events wait in memory
- * until the disk has room. If too many events wait, further events are only counted, and an event
- * `audit.gap` has their number. An event of the workspace says that events of the log wait or were
- * only counted. A CRITICAL event that waits is written to the security log at once. If another
- * process removes the log, the log is put back.
+ * the workspace is not a session. If the host's disk has no room, the VM goes on: events wait in
+ * memory until the host's disk has room. If too many events wait, further events are only counted,
+ * and an event `audit.gap` has their number. An event of the workspace says that events of the log
+ * wait or were only counted. A CRITICAL event that waits is written to the security log at once. If
+ * another process removes the log, the log is put back.
  *
  *   live_audit.c    writes the events, keeps the waiting ones, counts gaps, limits a guest's rate
  *   live_observe.c  makes the events, and checks from time to time for changes without a report

@@ -170,7 +170,8 @@ void live_end(struct live *live, enum intent intent, const struct error *cause)
 
 void live_done(struct live *live)
 {
-	/* If the machine is already ending, the result has come during the power-off. */
+	/* If the machine is already ending, the result has come during the power-off, and does not
+	 * change the end. */
 	if (!is_ending(live))
 		live_end(live, INTENT_DONE, NULL);
 }

@@ -285,8 +285,8 @@ int live_control_begin(struct live *live, int given_fd, const struct config *con
 	if (live->ticket.links &&
 	    json_put(message, "network", json_deep_copy(live->ticket.links), err) < 0)
 		return -1;
-	/* The guest of such a backend gets its address by DHCP. The guests of other backends get it
-	 * in the config. */
+	/* If the backend has nat_by_dhcp, a guest on nat gets its address by DHCP. With any other
+	 * backend it gets the address in the config. */
 	if (live->backend->nat_by_dhcp && config->network_mode == NETWORK_NAT &&
 	    json_put(message, "network", json_pack("{s:b}", "dhcp", 1), err) < 0)
 		return -1;

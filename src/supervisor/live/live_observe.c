@@ -181,8 +181,8 @@ void live_observe_begin(struct live *live, const struct config *config)
 	begin_watches(live, config);
 }
 
-/* Looks at the VMM's sockets before the devices are added, so that an existing socket does not
- * count as a socket of the devices. */
+/* Looks at the VMM's sockets before the devices are added. So a socket that exists already is
+ * reported now, and does not count as one of the devices' sockets. */
 void live_observe_plugging(struct live *live, size_t count)
 {
 	if (!live->observe)

@@ -13,8 +13,8 @@
  * requests of the guest to one write (virtio_blk_submit_multireq()), which may have 12 MiB and
  * more. So the reason can be in doubt. Then the layer is looked at once more after
  * LIMIT_DISK_CHECK_MS. If it still ends well below the bound, the machine goes on. If the machine
- * is then paused again at once, the quota is the reason. In both cases a request that sets the
- * quota that the session already has makes the machine go on.
+ * is then paused again at once, the quota is the reason. After a pause at the quota, a request for
+ * the quota that the session already has makes the machine go on.
  *
  * If the disk is not a layer, only this supervisor sees that the disk has reached its quota. The
  * supervisor then asks the VMM to pause the machine. Until the VMM has answered, the machine is not

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the records of the live supervisor. If the disk has no room, events and the result wait in
- * memory. They are written when the disk timer, or the end of the machine, finds room.
+ * Writes the records of the live supervisor. If the host's disk has no room, events and the result
+ * wait in memory. They are written when the disk timer, or the end of the machine, finds room.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 
 /* The number of reserved bytes: room for two full events.json, and a result of usual size. */
 #define RESERVE_BYTES (1 << 20)
-#define PENDING_MAX 64 /* the most events that wait for room on the disk */
+#define PENDING_MAX 64 /* the most events that wait for room on the host's disk */
 
 static void on_disk_timer(struct loop *loop, void *data)
 {
@@ -152,8 +152,9 @@ void live_keep_result(struct live *live, json_t *result)
 /* --- room for the last records --------------------------------------------------------------- */
 
 /*
- * Frees a part of the reserved room. The room is reserved at the start. Even if the disk is full
- * when the VM ends, the last record must say how the VM ended, for example `halted`.
+ * Frees a part of the room on the host's disk that was reserved at the start. The room is for the
+ * last record: even if the host's disk is full when the VM ends, this record must say how the VM
+ * ended, for example `halted`.
  */
 void live_reserve_some_back(struct live *live)
 {

@@ -93,7 +93,8 @@ void live_save_cut(struct live *live, const char *how)
 {
 	struct error why;
 
-	/* A machine that must go on does so after the next part of the copy (on_copy_timer()). */
+	/* If the machine has ended, the copy of its disk is dropped here. Otherwise on_copy_timer()
+	 * drops the copy and lets the machine go on. */
 	if (live->over)
 		drop_copy(live);
 	if (!live->save_client)

@@ -107,8 +107,8 @@ static void append_serial(char *out, size_t out_size, size_t *n, const char *tex
 	out[*n] = '\0';
 }
 
-/* Returns whether the line would mislead a reader. The kernel of a machine without a PCI bus prints
- * this harmless line at every start. */
+/* Returns whether the line is the one below, which would mislead a reader of the log. The kernel of
+ * a machine without a PCI bus prints it at every start, and it is harmless. */
 static bool is_harmless(const char *line, size_t len)
 {
 	static const char words[] = "PCI: Fatal: No config space access function found";

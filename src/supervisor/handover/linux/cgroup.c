@@ -437,8 +437,9 @@ static int serve_leave(void *data, const struct broker_message *in, struct broke
 	(void)in, (void)out;
 	if (!group->path)
 		return 0;
-	/* The supervisor may ask for this duty at any time, and no group limits it afterwards. So
-	 * it gets only the time that it needs to end. */
+	/* The supervisor may ask for this duty at any time, and no group limits the supervisor
+	 * afterwards. So the supervisor gets only the time that it needs to end, and is then
+	 * killed. */
 	broker_end_asker(limit_deadline(LIMIT_KILL_MS));
 	return leave_group(group, broker_asker(), err);
 }

@@ -398,7 +398,8 @@ static size_t keep_open(unsigned long long *inodes, size_t count)
 	return ways.open;
 }
 
-/* A listener that has ended, and what is needed to tell its connections from those of others. */
+/* A listener that has ended, and the values by which its connections are told from connections of
+ * other listeners. */
 struct ended_listener {
 	const struct sockaddr_storage *at;
 	unsigned supervisors_uid;

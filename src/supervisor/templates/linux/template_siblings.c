@@ -92,8 +92,9 @@ static int receive_memory(int dir, struct template_memory *out)
 		return -1;
 	const struct template_memory given = {fds[0], fds[1]};
 
-	/* The memory is opened anew. Siblings with one open file description would have a common
-	 * offset, by which two of them that were taken over could talk, also in a quarantine. */
+	/* The memory is opened anew. If siblings shared one open file description, they would share
+	 * its offset. Two siblings that were taken over could pass messages by this offset, even in
+	 * a quarantine. */
 	if (count == 2 && is_filled_one(dir, &given))
 		own = file_reopen(given.ram_fd, O_RDWR | O_CLOEXEC);
 	if (own >= 0) {
