@@ -25,9 +25,9 @@ enum rpc_code {
 /* The parts of a client's message. They belong to the JSON value of the message. */
 struct rpc_request {
 	const json_t *id;     /* the id of the request; NULL: the message is a notification */
-	const char *method;   /* NULL: the message is an answer, and the server never asks
-			       * anything */
-	const json_t *params; /* an object, which may be empty */
+	const char *method;   /* the name of the method; NULL: the message is an answer, which is
+			       * ignored */
+	const json_t *params; /* the parameters of the method: an object, which may be empty */
 	const json_t *meta;   /* the member "_meta" of `params`; NULL: there is none */
 };
 

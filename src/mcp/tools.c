@@ -165,7 +165,7 @@ json_t *tools_offered(const struct mcp_options *options, struct error *err)
 {
 	json_auto_t *definitions = schema_definitions(err), *offered = json_array();
 	bool has_template = false;
-	unsigned met = 0; /* the bits of enum tool_need for the things that exist */
+	unsigned met = 0; /* the things that this server has, as bits of enum tool_need */
 
 	if (look_at_bases(options, &has_template, err) < 0)
 		return NULL;

@@ -7,8 +7,8 @@
 
 enum {
 	/* The flags that a question must not have: the flags of an answer, of other kinds of query,
-	 * of a truncated message, reserved flags, and a code. A question may have the flag for
-	 * recursion and the two flags of DNSSEC. */
+	 * of a truncated message, reserved flags, and a response code. A question may have the flag
+	 * for recursion and the two flags of DNSSEC. */
 	DNS_SHUT_FLAGS = 0xfecf,
 	/* The offset of the size in the EDNS record. Other records have their class at this
 	 * offset. */

@@ -28,7 +28,7 @@ enum {
 struct gate {
 	/* The gate's descriptors. passt is -1 if the guest's network leads nowhere. */
 	int vm, passt, supervisor;
-	uint64_t now; /* time in ns when the present round began */
+	uint64_t now; /* time in ns when the present round of gate_run() began */
 	struct screen screen;
 	struct egress egress;
 	struct flows flows;

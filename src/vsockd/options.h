@@ -27,7 +27,8 @@ struct options {
 	int busy_fd;
 	uint64_t guest_cid;
 	struct isolate_identity identity;
-	struct host_port *ports; /* nports entries, whose paths are empty */
+	struct host_port *ports; /* the nports ports that the guest may dial; the member `path` of
+				  * each is empty */
 	char **targets;		 /* targets[i] is the absolute path of the socket of ports[i] */
 	unsigned nports;
 };

@@ -20,7 +20,7 @@ enum poll_type {
 	POLL_KICK,	   /* the eventfd of a kick; `index` is the queue */
 	POLL_LISTEN,	   /* the listener for host clients */
 	POLL_STREAM,	   /* the host's socket of a stream; `index` is the stream */
-	POLL_PORT,	   /* QEMU's socket to the guest's port */
+	POLL_PORT,	   /* the connection that is used as the guest's port */
 	POLL_TYPE_COUNT
 };
 

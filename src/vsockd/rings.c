@@ -56,7 +56,7 @@ int ring_map(struct ring *ring, const struct memory *memory, struct error *err)
 	ring->broken = false;
 	ring->offered = ring->taken;
 	/* When a ring goes on after a pause, the flag that asks the guest not to kick may still be
-	 * set. */
+	 * set, so it is cleared. */
 	ring->quiet = false;
 	__atomic_store_n(&ring->used->flags, 0, __ATOMIC_RELAXED);
 	return 0;

@@ -15,7 +15,8 @@
 #include "vsockd/device.h"
 
 #define VHOST_HEADER 12
-#define VHOST_PAYLOAD 320 /* bytes; the longest known message, SET_MEM_TABLE, has 264 */
+/* The most bytes of a payload. The longest known one, of SET_MEM_TABLE, has 264. */
+#define VHOST_PAYLOAD 320
 #define VHOST_FDS MEMORY_REGIONS
 
 struct vhost_message {

@@ -68,7 +68,8 @@ struct ticket {
 	enum vm_origin origin;
 	/* A set with a bit for each descriptor below LIVE_FD_END that is given. */
 	int64_t handed;
-	int64_t cell_number; /* the number in the names of cells; 0: the live supervisor's pid */
+	int64_t cell_number; /* the number in the names of cells; 0: the names have the live
+			      * supervisor's pid */
 	/* The address of the network card in the saved state, which may be "" (vm_boot.card_saved);
 	 * NULL: the state has no card. */
 	const char *card_mac;

@@ -212,8 +212,9 @@ static int refuse_read_only_root(const char *path, struct error *err)
 	return error_reason(err, REASON_ROOT_READ_ONLY, path);
 }
 
-/* Returns whether the file is read-only. Its mode counts too, since the kernel lets root write to
- * every file. Only the mode protects a cached image from which many workspaces are cloned. */
+/* Returns whether the file must not be written, because it cannot be opened for writing, or because
+ * its mode forbids writing. Root could write in spite of the mode. But only the mode protects a
+ * cached image from which many workspaces are cloned. */
 static bool is_read_only(const char *path, int fd)
 {
 	struct stat st;

@@ -18,8 +18,8 @@ int rootfs_size(const uint8_t header[ROOTFS_HEADER], uint64_t *size, struct erro
  * system. */
 int rootfs_check(int fd, struct error *err);
 
-/* Returns whether the file has the two bytes that mark every ext2, ext3 and ext4 file system. The
- * host checks nothing else of a disk other than the root disk. */
+/* Returns whether the file has the two bytes that mark every ext2, ext3 and ext4 file system. Of
+ * the file system on a disk other than the root disk the host checks only these two bytes. */
 bool rootfs_has_ext4_magic(int fd);
 
 /* Checks that the file is not a qcow2 image. ERR_INVALID: it is a qcow2 image. As a raw disk, the

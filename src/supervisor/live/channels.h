@@ -35,8 +35,8 @@ struct channels;
  * After an error no port is held, but sockets may be left in the workspace. */
 struct channels *channels_new(struct loop *loop, int workspace_fd, const struct config *config,
 			      int loopback, struct log *log, struct error *err);
-/* Returns the ports of the host that the guest may dial. The first one is the control stream's
- * port. The array belongs to the channels. */
+/* Returns the vsock ports of the host that the guest may dial. The first one is the control
+ * stream's port. The array belongs to the channels. */
 const uint32_t *channels_host_ports(const struct channels *channels, size_t *count);
 /* Writes the TCP ports of the targets that the config names to `ports`, at most `most` of them.
  * Returns the number of ports. */

@@ -28,7 +28,7 @@ struct control_stream {
 	enum phase phase;
 	bool workload;
 	bool time_due; /* the time must be sent after the messages that are queued now */
-	/* The questions that the guest has not answered yet. */
+	/* Each is true while the guest has not answered the question of this kind. */
 	bool mounting, publishing, quiescing, settling;
 	/* The guest's commands stand still until the host tells the guest the time. */
 	bool resting;

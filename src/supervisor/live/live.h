@@ -122,7 +122,8 @@ struct live_term {
 	uint64_t idle_from_ns; /* the monotonic time, in ns, at which the last use ended */
 	bool over;	       /* the session is over, and is destroyed when its machine has
 			        * ended */
-	bool held;	       /* a client has a connection of control.sock as its lifeline */
+	bool held;	       /* a client's connection to control.sock is a lifeline of the
+				* session */
 	struct loop_watch *timer;
 };
 
@@ -163,9 +164,10 @@ struct live {
 	struct console *console;
 	struct channels *channels;
 	struct readiness *readiness;
-	struct live_audit *audit;     /* NULL: the workspace has no audit log */
-	struct live_observe *observe; /* NULL: the workspace has no audit log */
-	json_t *runtime;	      /* runtime.json as it was last written */
+	struct live_audit *audit; /* the audit log; NULL: the workspace has no audit log */
+	/* The watches that report to the audit log; NULL: the workspace has no audit log. */
+	struct live_observe *observe;
+	json_t *runtime; /* runtime.json as it was last written */
 
 	struct outcome outcome;
 	/* The last state that was recorded, or that waits for room on the host's disk to be

@@ -286,7 +286,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 		if (failure.msg[used])
 			snprintf(detail, sizeof(detail), "%s", failure.msg);
 	}
-	/* In the other cases the root file system is not kept as this machine's own: it is removed
+	/* If this is false, the root file system is not kept as this machine's own: it is removed
 	 * with the workspace, was only read or written for a command, or is in memory. */
 	keeps_root = !live->ticket.remove && !live->term.over && !live->ticket.reader &&
 		     !live->ticket.writer && !live->ram_root;

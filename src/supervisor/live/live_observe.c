@@ -30,7 +30,8 @@ struct live_observe {
 	struct watch_opens *opens;
 	struct watch_pressure *pressure;
 	struct watch_base base;
-	struct watch_vmm vmm; /* the watch of the VMM; its pid is 0 while there is no watch */
+	struct watch_vmm vmm; /* the watch of the VMM; vmm.vmm.pid is 0 while the VMM is not
+			       * watched */
 	struct telemetry_log telemetry;
 	struct loop_watch *look_timer, *digest_timer;
 	json_t *observed, *unobserved; /* the kinds of events for audit.coverage; NULL after it was

@@ -223,7 +223,8 @@ static void on_copy_timer(struct loop *loop, void *data)
 	int got;
 
 	live->copy.timer = NULL;
-	/* The save was cut off, so the copy is not needed. */
+	/* The save was cut off, so the copy is not needed: it is dropped, and the machine goes
+	 * on. */
 	if (!live->save_client) {
 		error_set(&err, ERR_CONFLICT,
 			  "the save of the machine was cut off before it was done");

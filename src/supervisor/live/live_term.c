@@ -85,7 +85,8 @@ void live_term_orphan(struct live *live)
 {
 	char why[TERM_TEXT];
 
-	/* If the machine is already ending, another reason has decided what happens to it. */
+	/* If the machine is already ending, another reason has decided what happens to the machine
+	 * and its session, and nothing is done here. */
 	if (live->over || live->outcome.intent != INTENT_NONE ||
 	    (live->state != STATE_RUNNING && live->state != STATE_STARTING))
 		return;
