@@ -102,7 +102,7 @@ enum vm_origin {
 
 /* The files of a macOS guest other than its disk. */
 struct vm_macos {
-	/* Opened read-only; the caller has checked their hashes. */
+	/* Descriptors that are opened read-only. The caller has checked the hashes of the files. */
 	int hardware_model_fd, machine_identifier_fd;
 	int auxiliary_fd; /* opened for reading and writing */
 };
@@ -120,7 +120,8 @@ struct vm_boot {
 	const struct config *config;
 	const char *label;	      /* "<stateDir>/<runtimeID>", a text that ps shows */
 	enum accelerator accelerator; /* the accelerator that was chosen, never AUTO */
-	/* The descriptors whose contents were hashed; -1 for a macOS guest. */
+	/* The descriptors of kernel and initrd, whose contents the caller has hashed; -1 for a
+	 * macOS guest. */
 	int kernel_fd, initrd_fd;
 	const struct vm_macos *macos; /* the files of a macOS guest; NULL: the guest is a Linux */
 	enum vm_use use;
@@ -152,8 +153,8 @@ struct vm_boot {
 	int workspace_fd; /* a descriptor of the directory of the workspace */
 	/* A descriptor of the lease, which every process of the machine inherits. */
 	int lease_fd;
-	/* The argument for cell_number(). 0: no argument is needed, since the pid of this process
-	 * is unique. */
+	/* The argument for cell_number(). 0: the ids of cells are made from the pid of this
+	 * process, which no other process of the host has. */
 	pid_t cell_number;
 	/* The listening socket vsock.sock; -1 if the backend has binds_vsock. */
 	int vsock_listen_fd;

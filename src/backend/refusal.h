@@ -19,8 +19,8 @@ struct backend_refusal {
 	const char *field;
 	/* A sentence that names what the VMM or its host cannot do. */
 	const char *limitation;
-	/* Returns true if the config asks for the thing. `path` contains `field`. The function may
-	 * make it more exact, for example by the index of an entry. */
+	/* Returns true if the config asks for the thing. At the call, `path` has a copy of `field`.
+	 * The function may make `path` more exact, for example by the index of an entry. */
 	bool (*asks)(const struct config *config, char path[REFUSAL_PATH]);
 };
 

@@ -186,8 +186,8 @@ static void begin_call(struct api *a)
 {
 	struct error why = {0};
 
-	/* A timer means that the first call was begun already. The function of the call before it
-	 * may have done that. */
+	/* If there is a timer, the first call of the ring is being sent already. The answer
+	 * function of an earlier call may have begun to send it. */
 	if (a->count == 0 || a->closed || a->freed || a->timer)
 		return;
 	a->timer = loop_add_timer(a->loop, limit_deadline(a->deadline), on_api_deadline, a, &why);

@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-#define LOOKS 10 /* the number of LIMIT_API_LOOK_MS between two questions to Firecracker */
+#define LOOKS 10 /* the time between two questions to Firecracker, in units of LIMIT_API_LOOK_MS */
 
 static void tell_balloon(struct firecracker *fc, const struct error *why)
 {

@@ -15,9 +15,9 @@ struct fc_version {
 	char text[64]; /* the version as text, for example "1.14.0" */
 	int major, minor, patch;
 	/*
-	 * NULL for the real Firecracker. Tests use a stand-in, which emulates and needs no KVM. The
-	 * stand-in needs more files in its cell, and this is the array of their paths. The stand-in
-	 * prints the paths in a second line: "microagent stand-in: PATH:PATH".
+	 * An array of the paths of further files that a stand-in for Firecracker needs in its cell;
+	 * NULL for the real Firecracker. Tests use the stand-in, which emulates and needs no KVM.
+	 * It prints the paths in a second line: "microagent stand-in: PATH:PATH".
 	 */
 	json_t *stand_in;
 };

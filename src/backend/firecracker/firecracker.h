@@ -50,7 +50,7 @@ struct firecracker {
 	struct vm vm; /* must be the first member, so that fc_of() can cast a struct vm */
 	struct api *api;
 	json_t *requests; /* an array of the calls that describe the machine and start it */
-	size_t next;	  /* the index of the next request in that array */
+	size_t next;	  /* the index in `requests` of the next request to send */
 	bool started;	  /* all requests were answered, and stdout has the guest's output */
 	int64_t memory_mib;
 	enum architecture architecture;
@@ -96,8 +96,8 @@ void fc_free(struct vm *vm); /* accepts NULL */
 int fc_start(struct firecracker *fc, const struct vm_boot *boot, const struct fc_ends *ends,
 	     struct error *err);
 
-/* Functions of sockets.c. This one makes VM_RUN_DIR, which the cell sees as FC_RUN, and the names
- * in it. */
+/* Functions of sockets.c. fc_run_open() makes VM_RUN_DIR, which the cell sees as FC_RUN, and the
+ * names in this directory. */
 int fc_run_open(struct firecracker *fc, const struct vm_boot *boot, struct error *err);
 /* Connects to the API, through the broker if there is one. Returns a descriptor. Fails with
  * ERR_NOT_FOUND if Firecracker has not made the socket yet. */

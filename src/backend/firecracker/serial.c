@@ -68,7 +68,8 @@ static int make_pipe(int *ours, int *theirs, bool we_write, struct error *err)
 		return -1;
 	*ours = ends[we_write];
 	*theirs = ends[!we_write];
-	/* Fails if the host does not allow it, which is ignored. */
+	/* Fails if the host does not allow a pipe of this size. Then the pipe keeps its usual
+	 * size. */
 	(void)fcntl(*ours, F_SETPIPE_SZ, PIPE_BYTES);
 	return fd_nonblock(*ours, true, err);
 }

@@ -107,8 +107,9 @@ static int list_cell_files(struct cell_parts *p, const struct vm_boot *boot, int
  * its journal before it can be read. Firecracker has no layer for these writes, so the reader gets
  * a copy.
  *
- * The copy shares its blocks with the disk if the host's file system can do that. It is removed
- * with the run directory. The free space that a start needs is not used for the copy.
+ * The copy shares its blocks with the disk if the host's file system can do that. The copy
+ * is removed with the run directory. If blocks must be copied, LIMIT_STATE_FREE_BYTES must be left
+ * free on the host's file system. Otherwise the function fails.
  */
 static int copy_looked_at(const struct vm_boot *boot, int run, struct error *err)
 {
@@ -146,7 +147,8 @@ static int spawn_parts(struct firecracker *fc, const struct vm_boot *boot,
 		.argv = argv_finish(&words, err),
 		.readable = p->readable,
 		.device = p->version.stand_in ? NULL : kvm_device(),
-		.proc = p->version.stand_in != NULL, /* the programs of the stand-in need /proc */
+		/* the tests' stand-in for Firecracker needs /proc */
+		.proc = p->version.stand_in != NULL,
 		.tun = fc->vm.net.mode != NETWORK_ISOLATED,
 		.data = p->data,
 		.ndata = p->ndata,

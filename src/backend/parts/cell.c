@@ -92,7 +92,7 @@ uid_t cell_id(void)
 }
 
 /* Finds the group that gives access to the device. Returns 1 if there is such a group, else 0. If
- * root makes the cell, the cell keeps no supplementary group but this one. */
+ * root makes the cell, this is the only supplementary group that the cell keeps. */
 static size_t device_group(const char *device, gid_t *group)
 {
 	struct stat st;
@@ -130,7 +130,8 @@ static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
 		if (proc_stage_add(&stage, spec->files[i].fd, spec->files[i].read_only, cell_id(),
 				   err) < 0)
 			return error_prefix(err, "%s", spec->files[i].path);
-	/* The mode of the host's own device node may let only root open it. */
+	/* On some hosts only root may open the host's own node of this device. So the cell gets a
+	 * node that the cell's user may open. */
 	if (spec->tun && cell_id() && proc_stage_add_device(&stage, CELL_TUN, cell_id(), err) < 0)
 		return -1;
 	proc.stage = stage.count ? &stage : NULL;
@@ -363,8 +364,8 @@ int cell_release(struct cell *cell, struct error *err)
 	if (cell_await(cell, err) < 0)
 		return -1;
 	autoclose int hold = steal_fd(&cell->hold_fd);
-	/* A cell may have failed after the check. In that case its processes end, and the watches
-	 * notice that. */
+	/* A failure is ignored. It means that the cell has failed after the check. In that case its
+	 * processes end, and the watches of the loop notice that. */
 	(void)!send(hold, "", 1, MSG_NOSIGNAL);
 	return 0;
 }

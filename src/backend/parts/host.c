@@ -14,7 +14,8 @@
 #include "base/cleanup.h"
 #include "store/cache.h"
 
-/* Refuses a start without a cell, unless the config asks for one without a cell. */
+/* Refuses a start if this host cannot make cells, unless the config asks for a machine without a
+ * cell. */
 int host_check_cell(const struct config *config, struct error *err)
 {
 	if (config->confinement == CONFINEMENT_SECCOMP)

@@ -35,8 +35,8 @@ void host_thing(const char *path, char out[HOST_THING_TEXT])
 			 (int64_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
-/* Reads the text of the facts file. Returns -1 if it cannot be read, if it belongs to another user,
- * or if other users may write to it. */
+/* Reads the text of the facts file. Returns 0, or -1 if the file cannot be read, belongs to
+ * another user, or may be written by other users. */
 static int read_own_file(struct buf *text)
 {
 	struct error ignored;

@@ -20,10 +20,11 @@
 #include "base/platform/linux/userns_held.h"
 #include "base/proc.h"
 
-/* The number of ids that are reserved for shares of root, since root has no subordinate ids. They
- * come directly before the ids of the cells. Each directory has its own id, so a virtiofsd that was
- * taken over cannot use the directory of another virtiofsd. The id is computed from the directory.
- * So it is the same at every start, and the guest's root still owns the files that it has made. */
+/* The number of ids that are reserved for shares of the host's root, which has no subordinate ids.
+ * They come directly before the ids of the cells. Each directory has its own id, so a virtiofsd
+ * that was taken over cannot use the directory of another virtiofsd. The id is computed from the
+ * directory. So it is the same at every start, and the guest's root still owns the files that it
+ * has made. */
 #define ROOT_SUBORDINATES (1u << 24)
 
 /* --- which ids ------------------------------------------------------------------------------- */
@@ -38,8 +39,8 @@ unsigned long idmap_own(const struct stat *dir)
 	return CELL_FIRST_ID - 1 - (unsigned long)((hash ^ hash >> 32) % ROOT_SUBORDINATES);
 }
 
-/* Finds the id of the host for the guest's root. If this process is root, `own` is the id of this
- * directory, otherwise 0. */
+/* Finds the id of the host for the guest's root. If this process is root, `own` is the id that
+ * idmap_own() has computed for the shared directory, otherwise 0. */
 static int need_subordinate(const char *path, unsigned long own, unsigned long *id,
 			    struct error *err)
 {

@@ -5,9 +5,9 @@
  *
  * The id 1000, which the guest's commands have, is mapped to the user who has started the
  * workspace. So this user and the guest can change and remove each other's files. The guest's root
- * is mapped to a subordinate id, which owns no other file. If root shares directories, this id is
- * different for each directory. No other id is mapped. A file of any other id belongs to "nobody"
- * in the guest, and no file can be given to such an id.
+ * is mapped to a subordinate id, which owns no other file. If the host's root shares directories,
+ * this id is different for each directory. No other id is mapped. A file of any other id belongs to
+ * "nobody" in the guest, and no file can be given to such an id.
  *
  * The namespace is made before the cell, and not by bwrap. An ordinary user needs newuidmap(1) to
  * map ids. newuidmap is set-user-ID, and would not work under bwrap.
@@ -33,7 +33,8 @@ struct idmap {
  * `dir` is -1, only checks whether a directory could be shared. Fails with ERR_UNAVAILABLE if there
  * are no subordinate ids, or if there is no newuidmap. The message has the next step. */
 int idmap_find(int dir, struct idmap *out, struct error *err);
-/* Returns the id of the host that the guest's root has in this directory if root shares it. */
+/* Returns the id of the host that the guest's root has in this directory, if the host's root
+ * shares the directory. */
 unsigned long idmap_own(const struct stat *dir);
 /* Makes a user namespace that maps every id to itself. It is for the root file systems of
  * containers. */

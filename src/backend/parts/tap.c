@@ -18,7 +18,6 @@
 #include "base/cleanup.h"
 
 #define TUN "/dev/net/tun"
-/* The field of the config that messages about a bridge name. */
 
 /* Checks that this host has the bridge. Uses system calls for this, since /sys may show another
  * network namespace. */

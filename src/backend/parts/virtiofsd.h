@@ -24,8 +24,8 @@ struct virtiofsd {
 
 /* Finds the program and its kind. The program is $MICROAGENT_VIRTIOFSD, or else one at the paths of
  * the distributions. Fails with ERR_UNAVAILABLE if there is no program; the message names the
- * package. Also fails with ERR_UNAVAILABLE if its answer to --version is not known; the message
- * quotes the answer. */
+ * package. Also fails with ERR_UNAVAILABLE if the program's answer to --version is not known; the
+ * message quotes the answer. */
 int virtiofsd_find(struct virtiofsd *out, struct error *err);
 /* Accepts a struct whose members are all 0, and sets all members to 0. */
 void virtiofsd_free(struct virtiofsd *program);

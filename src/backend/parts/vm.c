@@ -130,7 +130,8 @@ int vm_release(struct vm *vm, struct error *err)
 	if (cell_release(&vm->cell, err) == 0)
 		return vm_watch(vm, err);
 	/* bwrap's stderr has the reason why the cell has failed. This host may have stopped
-	 * allowing namespaces. So the remembered fact that it can make a cell is forgotten. */
+	 * allowing namespaces. So the remembered fact that this host can make cells is
+	 * forgotten. */
 	confinement_forget();
 	stderr_log_drain(&vm->vmm_stderr);
 	bwrap = confinement_bwrap(&why);

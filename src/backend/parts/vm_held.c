@@ -39,7 +39,7 @@
 #include "base/platform/linux/process_directory.h"
 #include "base/platform/linux/process_stop.h"
 
-/* More than the waiting clients of any listener, and than the messages in any socket. */
+/* A limit for loops: no listener has as many waiting clients, and no socket as many messages. */
 #define QUEUE_MAX 8192
 /* The device number of /dev/net/tun:
  * https://www.kernel.org/doc/html/latest/admin-guide/devices.html. */

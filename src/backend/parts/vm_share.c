@@ -72,7 +72,7 @@ int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *er
 struct server {
 	const struct vm_share *share;
 	int listen, stderr_fd;
-	bool for_parent; /* the member of this name in struct proc_spec */
+	bool for_parent; /* the value of the member `for_parent` of struct proc_spec */
 };
 
 static int spawn_virtiofsd(const struct server *server, const struct cell_spec *base, int userns,

@@ -13,7 +13,7 @@
 
 static const struct {
 	const char *program, *package;
-	/* The environment variable that names the program for a host of another architecture. */
+	/* The environment variable that names this QEMU on a host of another architecture. */
 	const char *variable;
 } binaries[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_AMD64] = {"qemu-system-x86_64", "qemu-system-x86", "MICROAGENT_QEMU_AMD64"},

@@ -67,7 +67,7 @@ static void on_block_error(struct qemu *qemu, const json_t *body)
 /* The states in which a VM may be. Any other state is a fault, even one that only a future QEMU
  * has. */
 static const char *const fine_reasons[] = {
-	/* Wanted by the supervisor, or the VM ends. */
+	/* States that the supervisor has asked for, or that a VM has while it ends. */
 	"running",
 	"paused",
 	"shutdown",
@@ -143,7 +143,8 @@ static void on_disks(void *data, const json_t *result, const struct error *why)
 	if (why || qemu->vm.end_told || qemu->paused)
 		return;
 	if (qemu->resumes != qemu->looked_at) {
-		/* The machine was resumed after the question, so QEMU is asked again. */
+		/* The machine was resumed after QEMU was asked, so the answer may be out of date.
+		 * QEMU is asked again. */
 		look_why(qemu);
 		return;
 	}
@@ -165,7 +166,7 @@ static void on_why(void *data, const json_t *result, const struct error *why)
 	if (why || qemu->vm.end_told || is_fine(qemu, reason))
 		return;
 	if (qemu->resumes != qemu->looked_at)
-		look_why(qemu); /* the answer is older than the last resume */
+		look_why(qemu); /* the machine was resumed after QEMU was asked */
 	else if (strcmp(reason, IO_ERROR) == 0)
 		qemu->looking =
 			qmp_send(qemu->qmp, "query-block", NULL, on_disks, qemu, &ignored) == 0;

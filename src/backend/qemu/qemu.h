@@ -42,8 +42,8 @@ struct qemu_slot {
  * none. */
 struct qemu_plug {
 	struct qemu_slot slots[PLUGS_MAX];
-	/* count: the number of slots; at: the slot that is being attached, beginning with the last
-	 * one. */
+	/* count: the number of slots; at: the index of the slot that is being attached. The slots
+	 * are attached from the last to the first. */
 	size_t count, at;
 	bool leaving;
 	struct error why; /* the reason why the directories could not be given */
@@ -125,7 +125,7 @@ struct vm *qemu_boot(struct loop *loop, const struct vm_boot *boot, const struct
 void qemu_free(struct vm *vm); /* accepts NULL */
 
 /* Functions of monitor.c, which send commands to QEMU's monitor and handle its events: */
-extern const struct qmp_events qemu_monitor_events; /* their `data` must be the struct qemu */
+extern const struct qmp_events qemu_monitor_events; /* `data` must be the struct qemu */
 int qemu_power_button(struct vm *vm, struct error *err);
 int qemu_resume(struct vm *vm, struct error *err);
 int qemu_unplug_net(struct vm *vm, struct error *err);

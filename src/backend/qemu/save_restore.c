@@ -8,8 +8,8 @@
  * save. In the state the machine still runs, so a restored machine runs at once.
  *
  * For any other machine the state includes the memory. Under KVM the machine runs during the save,
- * although its commands are frozen (guest/agent/saved.c). Pages that it changes are written again.
- * When the pages that are left can be written in a short pause, the machine is stopped.
+ * although the guest's commands are frozen (guest/agent/saved.c). Pages that it changes are written
+ * again. When the pages that are left can be written in a short pause, the machine is stopped.
  *
  * An emulated machine stands still during the whole save, because of a fault of QEMU before version
  * 9. An emulated machine that runs during a save writes to pages without marking them as changed. A
@@ -225,8 +225,8 @@ void qemu_begin_saved(struct qemu *qemu)
 		on_begun(qemu, NULL, &err);
 }
 
-/* Plugs in the card of a restored machine. The template has no card, so that a session can have
- * none. */
+/* Plugs in the card of a restored machine. The template has no card, so that a session can be
+ * without a card. */
 void qemu_plug_card(struct qemu *qemu)
 {
 	json_t *card = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "driver", "virtio-net-pci", "id",
