@@ -41,8 +41,8 @@ static void on_workload_result(void *data, char *text)
 {
 	struct agent *agent = data;
 
-	/* An earlier host may have ordered the workload. Its result means nothing to this host, and
-	 * is dropped. */
+	/* An earlier host may have ordered the workload. The result of that workload means nothing
+	 * to this host, and is dropped. */
 	if (agent->back || !agent->config.has_command) {
 		free(text);
 		return;
@@ -131,7 +131,8 @@ static int apply_config(struct agent *agent, bool more, struct error *err)
 	watched_ports_add(&agent->ports, config->publishes);
 	json_decref(agent->server.context.env);
 	agent->server.context.env = json_incref(config->env);
-	/* A tracer that already runs goes on, and sends again what it traces. */
+	/* A tracer that already runs goes on. Its status is sent again, which says what it
+	 * traces. */
 	if (!config->telemetry) {
 		telemetry_free(&agent->telemetry);
 		agent->telemetry = (struct telemetry){0};
@@ -284,7 +285,7 @@ static int take_control(void *data, const uint8_t *payload, size_t len, struct e
 	if (kind == HOST_CONFIG && take_config(agent, doc, err) < 0)
 		return -1;
 	if (kind == HOST_TIME)
-		agent_thaw(agent); /* the time comes after a save, so the save is over */
+		agent_thaw(agent); /* the host sends the time when a save is over */
 	if (kind == HOST_MOUNT)
 		take_mount(agent, doc);
 	if (kind == HOST_PUBLISH)

@@ -13,7 +13,7 @@ struct capture {
 	size_t most[JOB_STREAMS], most_together;
 	/* The kept output has reached a limit, and further output is dropped. */
 	bool dropping;
-	/* `stdin_bytes` holds all of stdin that is not written yet, up to its end. */
+	/* `stdin_bytes` holds all of stdin that is not written yet, up to the end of stdin. */
 	bool stdin_whole;
 	struct buf stdin_bytes; /* the bytes of stdin that are not written to the command yet */
 };

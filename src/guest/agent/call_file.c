@@ -12,7 +12,7 @@ struct file_op {
 	const char *role;
 	char *(*answer)(const struct file_end *end, struct error *err);
 	enum limit most; /* the limit for the bytes of the process's output */
-	bool counted;	 /* the process gets the most entries to list as an argument */
+	bool counted;	 /* argv[2] of the process is the largest number of entries to list */
 };
 
 static const struct file_op ops[REQUEST_KIND_COUNT] = {

@@ -42,7 +42,8 @@ struct conn_form {
 	/* Handles the bytes that have come. Returns true if it must be called again, since more of
 	 * these bytes may be handled. */
 	bool (*step)(struct conn *conn);
-	/* Returns true if more bytes may be read from the connection now. NULL: they always may. */
+	/* Returns true if more bytes may be read from the connection now. NULL: more
+	 * bytes may be read at any time. */
 	bool (*may_read)(const struct conn *conn);
 	bool repeats; /* after an answer, the connection may get another request */
 };

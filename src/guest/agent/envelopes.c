@@ -31,7 +31,7 @@ static void drop_value(struct conn *conn, size_t len)
 }
 
 /* Returns true if the first value of the input is an event for a terminal that has ended. The
- * client has sent the event before it knew that. */
+ * client has sent the event before it knew about that end. */
 static bool is_late_event(const struct conn *conn, size_t len)
 {
 	struct pty_event event = {0};

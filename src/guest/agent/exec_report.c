@@ -46,8 +46,8 @@ static void on_untold_due(struct loop *loop, void *data)
 						    report, NULL);
 }
 
-/* Returns true if a command may be reported to the host now. Above the limit of a second, or while
- * the host does not read, commands are only counted. */
+/* Returns true if a command may be reported to the host now. Above the limit for one second, or
+ * while the host does not read, commands are only counted. */
 static bool may_tell(struct exec_report *report)
 {
 	uint64_t now = clock_mono_ns();

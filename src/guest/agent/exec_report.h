@@ -18,8 +18,8 @@ struct exec_report {
 	const struct job_table *table;
 	struct framed *control;
 	bool on;
-	/* The last command that an earlier host has run; commands up to this number are not
-	 * reported. */
+	/* The number of the last command that ran for an earlier host. The commands up to
+	 * this number are not reported. */
 	uint64_t since;
 	uint64_t window_ns;
 	unsigned in_window;

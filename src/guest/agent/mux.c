@@ -13,8 +13,8 @@
 /* The lowest port of the guest from which the mux dials. The kernel has the same limit for vsock:
  * lower ports are for listeners. */
 #define FIRST_PORT 1024
-/* The bytes of one page of the port's buffer. A read returns the rest of a page, so a shorter read
- * has emptied the port. */
+/* The bytes of one page of the port's buffer. One read returns at most one page. After a
+ * read of fewer bytes, the port is empty, or an event reports the bytes that are left. */
 #define PORT_PAGE 4096
 #define READS_PER_EVENT 64
 #define HOST_AWAY_NS (100 * NS_PER_MS)
@@ -33,7 +33,8 @@ static void take_payload(struct mux_stream *s, const uint8_t *payload, size_t le
 	s->front_len = len;
 	if (s->events & LOOP_IN)
 		mux_tell(s);
-	/* The holder was told of the bytes that came before, and may have closed the stream. */
+	/* The code that reads the stream was called by mux_tell(), and may have closed the
+	 * stream. */
 	s = mux_find(mux, host_port, guest_port);
 	if (!s)
 		return;

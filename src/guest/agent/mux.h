@@ -77,7 +77,8 @@ struct mux {
  * socket. A socket may take only a part of a write, so a process that was killed may have left the
  * front of a packet in it. Returns NULL on failure. */
 struct mux *mux_open(struct loop *loop, int fd, bool splits, struct error *err);
-/* Frees the mux. Must be called only when no stream has a holder any more. Accepts NULL. */
+/* Frees the mux. Must be called only when the code that uses the streams has closed all of them.
+ * Accepts NULL. */
 void mux_free(struct mux *mux);
 /* Sets the function anew(). It is called when a host welcomes the agent and does not know the
  * agent's earlier streams, for example because it is a new host. All earlier streams have ended

@@ -22,7 +22,8 @@ enum pty_event_kind {
 struct pty_event {
 	enum pty_event_kind kind;
 	struct buf data; /* the bytes of a STDIN event */
-	/* The size of a RESIZE event, in characters; 0: that number does not change. */
+	/* The size of a RESIZE event, in characters. If a number is 0, the terminal keeps its
+	 * present number of rows or columns. */
 	uint16_t rows, columns;
 };
 

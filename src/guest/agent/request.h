@@ -63,7 +63,8 @@ struct request {
 	uint64_t number;
 
 	const char *exec; /* the exec's id, for ATTACH and EXEC; NULL: the client gave no id */
-	/* For EXEC: the milliseconds that the command may live without a client. 0: it may not. */
+	/* For EXEC: the time in milliseconds that the command may live without a client. 0: the
+	 * command ends when its client is gone. */
 	uint64_t grace_ms;
 	/* For ATTACH and ACK: the offset in each output stream. */
 	uint64_t offsets[REQUEST_STREAMS];

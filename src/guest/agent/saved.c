@@ -80,9 +80,9 @@ static void on_telemetry_settled(void *data)
 	settle_quiesce(agent, NULL);
 }
 
-/* Continues when the files are quiet. The tracer settles only then, since it looks at what has been
- * mounted. The process that made the files quiet is reaped before any answer. Otherwise each
- * restored machine would have to reap that process. */
+/* Continues when a child process has made the files quiet. Only then the agent asks the tracer for
+ * all its records, since the tracer also handles the mounts that this process has made. The process
+ * is reaped before any answer. Otherwise each restored machine would have to reap that process. */
 static void on_files_quiet(void *data, const char *error)
 {
 	struct agent *agent = data;

@@ -144,7 +144,8 @@ void watched_ports_remove(struct watched_ports *w, const json_t *publishes)
 		uint16_t port = published_port(json_array_get(publishes, i));
 
 		port_set_remove(&w->wanted, port);
-		/* The host forgets an unpublished port too, so this is no change to report. */
+		/* The host itself forgets a port that is not published any more, so the agent does
+		 * not report this change. */
 		port_set_remove(&w->told, port);
 	}
 	if (!is_watching(w))

@@ -67,7 +67,7 @@ static void container_put(void *data)
 }
 
 /* Ends the container after its first process has ended. Kills all other processes of the container,
- * also if its first process had no pid namespace of its own. */
+ * even if its first process had no pid namespace of its own. */
 static void container_end(void *data)
 {
 	struct container *c = data;

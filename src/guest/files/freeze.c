@@ -45,7 +45,8 @@ static void keep_frozen(int fs, int told, int tell)
 
 	setsid();
 	/* If the keeper cannot leave the command's cgroup, it can be killed before it thaws the
-	 * file system. Then only the deadline that the host has for the session helps. */
+	 * file system. In that case no process of the guest thaws it, and it
+	 * stays frozen until the host ends the session. */
 	cgroup = open("/sys/fs/cgroup/cgroup.procs", O_WRONLY | O_CLOEXEC);
 	if (cgroup >= 0)
 		(void)!write(cgroup, "0", 1);

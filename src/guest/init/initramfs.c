@@ -139,8 +139,8 @@ static int check_root_programs(struct error *err)
  *
  * A container whose image makes the agent execute /proc/self/exe gets a handle on the file
  * (CVE-2019-5736 of runc). Because of the mount, the container cannot change the file, nor even its
- * mode. Kernels before 5.12 have no mount_setattr(). There the function prints this on the console,
- * and opens the program without the mount.
+ * mode. Kernels before 5.12 have no mount_setattr(). With such a kernel the function prints a line
+ * on the console, and opens the program without the mount.
  */
 static int open_program(struct error *err)
 {

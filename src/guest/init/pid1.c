@@ -51,7 +51,7 @@
 #define OOM_FILE "/proc/self/oom_score_adj"
 #define OOM_SPARED "-999"
 #define LINK_WORD \
-	"microagent.link" /* a word of the kernel's command line: PID 1 must dial the link */
+	"microagent.link" /* on the kernel's command line: PID 1 must dial the link to the host */
 /* The time over which the restarts of the agent are counted. */
 #define RESTART_WINDOW_NS (60 * NS_PER_S)
 /* The time that the agent itself gets after the grace of its commands, before it is killed. Killed
@@ -132,7 +132,8 @@ static void become_agent(const int from[AGENT_FD_COUNT])
 	if (oom_fd >= 0 && write(oom_fd, OOM_SPARED, strlen(OOM_SPARED)) < 0)
 		console_line("%s: %s", OOM_FILE, strerror(errno));
 	cleanup_close(&oom_fd);
-	/* Gives the descriptors their agreed numbers. All other descriptors have close-on-exec. */
+	/* Gives the descriptors the numbers of enum agent_fd. All other descriptors have
+	 * close-on-exec. */
 	for (int i = AGENT_FD_LISTEN; i < count; i++) {
 		high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 64);
 		if (high[i] < 0)

@@ -333,7 +333,7 @@ static int job_spawn(struct job *job, const struct job_spec *spec, struct child_
 		.cgroup_fd = job->cgroup.fd,
 		.program_fd = spec->program_fd,
 		/* In a frozen cgroup the child never reaches its execve(). With vfork the agent
-		 * would wait for that execve(). */
+		 * would wait for that execve(), so the child is forked. */
 		.may_block = spec->may_block || (job->cgroups && job->cgroups->frozen),
 		.traced = spec->traced,
 		.rlimits = spec->rlimits,

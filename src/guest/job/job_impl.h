@@ -87,8 +87,8 @@ void job_io_close(struct job *job);
 
 /* The functions of job.c are declared below. */
 void job_check_end(struct job *job);
-/* Checks soon whether the job has ended, if the job waits only for owed bytes. A terminal that
- * becomes empty gives no event. */
+/* Checks soon whether the job has ended, if the job waits only for bytes that pipe.owed counts. A
+ * terminal that becomes empty gives no event. */
 void job_look_again(struct job *job);
 
 #endif

@@ -105,8 +105,8 @@ static bool read_once(struct job *job, enum job_stream stream)
 	if (n < 0 && errno == EINTR)
 		return true;
 	if (n < 0 && errno == EAGAIN) {
-		/* The read of a terminal waits until the kernel has moved all bytes. So no owed
-		 * bytes are left. */
+		/* The read of a terminal waits until the kernel has moved all bytes. So no byte
+		 * that `owed` counts is left. */
 		pipe->owed = 0;
 		return false;
 	}

@@ -389,8 +389,8 @@ static int start_by_fork(const struct spawn_spec *spec, struct proc *out, int *s
 	if (pid < 0)
 		return error_errno(err, -pid, "cannot start a process");
 	if (pid == 0) {
-		/* Must be closed in the child, so that it notices when the agent closes this
-		 * end. */
+		/* The child closes its copy of the agent's end. Without this, the child would not
+		 * notice when the agent closes that end. */
 		close(status_read);
 		run_spawned(&(struct child){.spec = spec, .status_fd = status_write});
 	}

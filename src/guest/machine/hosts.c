@@ -77,8 +77,8 @@ static bool is_named(const char *text, size_t len, const char *name)
 int hosts_complete(const char *text, size_t len, const char *name, struct buf *out,
 		   struct error *err)
 {
-	/* Lines that are added to the file. Each is added if no line of the file has the `name`
-	 * beside it here. A line has all names of its address. */
+	/* Lines that are added to the file. A line is added if no line of the file has its
+	 * `name`. Each of these lines has all names of its address. */
 	static const struct {
 		const char *name, *line;
 	} wanted[] = {

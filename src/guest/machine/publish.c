@@ -126,8 +126,8 @@ static bool port_is_listed(const struct publish *p, uint16_t port)
 	return false;
 }
 
-/* Listens on the guest port of the item. Several ports of the host may lead to one guest port, so a
- * guest port that is listed already is not an error. */
+/* Listens on the guest port of `item`, an entry of the config's list. Several ports of the host may
+ * lead to one guest port, so a guest port that is listed already is not an error. */
 static int add_port(struct publish *p, json_t *item, struct error *err)
 {
 	struct error why = {0};

@@ -31,7 +31,7 @@ static void put_event_path(struct buf *out, struct kaudit_span value, bool *trun
 
 static void read_number(struct kaudit_span value, int base, uint64_t *out)
 {
-	/* Out is unchanged if the value is not a number. */
+	/* *out is unchanged if the value is not a number. */
 	(void)kaudit_unsigned(value, base, out);
 }
 

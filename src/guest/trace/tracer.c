@@ -211,8 +211,9 @@ static void on_mounts(struct loop *loop, int fd, uint32_t events, void *data)
 static void tell_the_rest(struct tracer *t)
 {
 	read_kernel_link(t);
+	/* The first call counts the lost events up to the mark, the second those above it. */
 	kaudit_events_settle(&t->events);
-	kaudit_events_settle(&t->events); /* also counts the lost events since the last call */
+	kaudit_events_settle(&t->events);
 	kaudit_events_flush(&t->events);
 	gather_lost(t);
 	(void)written_files_read(&t->files);
