@@ -243,7 +243,7 @@ static int write_node(struct visit *v, struct rootfs_node *node)
 		return write_dir(w, node, v->err);
 	}
 	if (file->inode)
-		return 0; /* another name of the file is written already */
+		return 0; /* the file was already written under another name */
 	if (take_inode(w, node, v->err) < 0)
 		return -1;
 	describe_inode(file, &inode);

@@ -40,7 +40,8 @@ static const struct image_spec debian_spec = {
 };
 
 /* Shell commands that mmdebstrap runs at the end, with the directory of the unpacked system as $1.
- * They add the user and the directory /workspace, and keep names of this host out of the system. */
+ * They add the user and the directory /workspace, and keep the names in this host's network
+ * settings out of the unpacked system. */
 static const char *const hooks[] = {
 	"chroot \"$1\" useradd --create-home --user-group --uid 1000 --shell /bin/bash agent",
 	"mkdir \"$1/workspace\" && chroot \"$1\" chown agent:agent /workspace",

@@ -111,8 +111,8 @@ static int make_vmlinux(const struct place *place, const char *kernel, json_t *r
 		       : 1;
 }
 
-/* Removes a file of the old entry that the new entry may not have. `end` is the suffix of the
- * file's name. */
+/* Removes a file of the old entry. The new entry may lack such a file, and must not keep the old
+ * one. `end` is the suffix of the file's name. */
 static int remove_part(const struct place *place, const char *name, const char *end,
 		       struct error *err)
 {

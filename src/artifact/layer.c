@@ -157,7 +157,8 @@ static int hide(struct rootfs *fs, const char *name, const char *base, struct er
 		return path ? rootfs_hide_below(fs, path, err) : error_errno(err, ENOMEM, "image");
 	}
 	if (strncmp(hidden, HIDE, strlen(HIDE)) == 0)
-		return 0; /* the file is only meant for the tool that made the layer */
+		return 0; /* the file is left out: it is only meant for the tool that made the
+			   * layer */
 	if (!*hidden || strcmp(hidden, ".") == 0 || strcmp(hidden, "..") == 0)
 		return error_set(
 			err, ERR_INVALID,

@@ -35,7 +35,8 @@ int place_open(enum cache_part part, const char *what, struct place *out, struct
  * commands that change entries take this lock. Returns a descriptor of the lock, which the caller
  * closes. */
 int place_exclusive(const struct place *place, const char *name, struct error *err);
-void place_close(struct place *place); /* removes the scratch directory; accepts a zeroed one */
+void place_close(struct place *place); /* removes the scratch directory and releases the lock;
+				        * accepts a zeroed struct */
 #define auto_place __attribute__((cleanup(place_close)))
 
 /* Returns the path "<scratch>/<file>". The caller frees the path. */

@@ -228,7 +228,7 @@ static bool next_name(const char **path, char name[ROOTFS_NAME_MAX + 2])
 }
 
 struct walk {
-	bool create; /* whether missing directories are made */
+	bool create; /* missing directories are made */
 	unsigned links;
 };
 

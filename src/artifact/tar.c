@@ -17,8 +17,9 @@
 #define NO_ARCHIVE \
 	"it is not a tar archive, neither plain nor compressed by gzip, bzip2, xz or zstd"
 #define HEADERS \
-	UINT64_C(4096)	     /* the bytes of an entry's headers, also of special headers, and of the
-		        * padding behind its contents */
+	UINT64_C(4096)	     /* number of bytes that a bound allows for each entry's headers,
+			      * including special headers, and for the padding behind its
+			      * contents */
 #define BLOCK UINT64_C(4096) /* the least space in bytes that a file uses on a disk */
 
 void tar_close(struct tar_reading *tar)
@@ -300,8 +301,8 @@ int tar_check_files(struct tar_reading *tar, struct error *err)
 				err, ERR_INVALID,
 				"the archive's entry %.300s is neither a regular file nor a directory: make the archive without it",
 				there ? there : "an entry");
-		/* Other programs, such as skopeo, would read these contents as the next entry. So
-		 * that entry would be unchecked. */
+		/* A hard link with contents is refused. Other programs, such as skopeo, would read
+		 * the contents as the next entry, which was not checked here. */
 		if (archive_entry_hardlink(entry) && archive_entry_size(entry) > 0)
 			return error_set(
 				err, ERR_INVALID,

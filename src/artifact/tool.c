@@ -517,7 +517,9 @@ int tool_run(const struct tool *tool, struct error *err)
 
 	assert(tool->argv[0]);
 	if (!strchr(tool->argv[0], '/')) {
-		/* Links to a program are checked only if it is in this list (store/share/own.c). */
+		/* A program that this list lacks is not run. For a program in the list, the rules
+		 * for shares check that no guest can write to the file to which the program's name
+		 * leads (store/share/own.c). */
 		if (!known_program_find(tool->argv[0]))
 			return error_set(
 				err, ERR_INTERNAL,

@@ -249,8 +249,8 @@ static int end_if_lost(pid_t pid, void *data)
 	if (pid <= 1 || !is_lost_process(pid, search->place, name) ||
 	    proc_hold(pid, &lost, NULL) < 0)
 		return 0;
-	/* The process is checked a second time. Before this process held it, it could have ended,
-	 * and its pid could have been given to another process. */
+	/* The process is checked a second time, now that this code has a handle of the process.
+	 * Before that, the process could have ended, and another process could have got its pid. */
 	if (!is_lost_process(lost.pid, search->place, name) ||
 	    proc_signal(&lost, SIGKILL, NULL) < 0)
 		return 0;

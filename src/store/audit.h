@@ -93,8 +93,8 @@ struct audit {
 				     * lines of earlier writers */
 	uint8_t head[AUDIT_DIGEST];
 	bool closed;
-	bool last_words; /* the last lines of the log are being written; a full log accepts these
-			  * lines too */
+	bool last_words; /* the last lines of the log are being written; a full log accepts only
+			  * these lines */
 	/* The log has a line that the session is destroyed. Only the closing line may follow. */
 	bool destroyed;
 	int security_fd; /* descriptor of the security log of `security_day`; -1: not open yet */
@@ -192,7 +192,7 @@ bool security_log_has_day(const char *state_path, const char *day);
  * is the session's name. Its value is true if the lines also report the session's end, and else
  * false. */
 int security_log_sessions(const char *state_path, json_t *out, struct error *err);
-void audit_release(struct audit *audit); /* accepts AUDIT_NONE, and sets it */
+void audit_release(struct audit *audit); /* accepts AUDIT_NONE; sets *audit to AUDIT_NONE */
 #define auto_audit __attribute__((cleanup(audit_release)))
 
 /* Opens the log, appends one line, and closes the log. Does nothing for a workspace without an

@@ -25,8 +25,8 @@ void audit_root(const char *session, const char *nonce, uint8_t out[AUDIT_DIGEST
 
 /* Writes the workspace's id without ".bundle" to out. */
 void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM]);
-/* Returns the path of the file `name` in the state directory that the session belongs to. That is
- * the parent of the directory sessions/ with the workspace. The caller frees the path. */
+/* Returns the path of the file `name` in the session's state directory. The state directory is the
+ * parent of the directory sessions/, which contains the workspace. The caller frees the path. */
 char *audit_state_path(const struct workspace *ws, const char *name, struct error *err);
 
 /* audit_place.c: removes a file that has the log's name in the directory, but is not a regular

@@ -134,7 +134,8 @@ int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct er
 		if (n < 0)
 			return room ? error_errno(err, errno, "log") : -1;
 		if (n == 0)
-			break; /* the file has become shorter while it was read */
+			break; /* the file became shorter while it was read: the reading ends
+			        * here */
 		buf_commit(&buf, (size_t)n);
 		at += n;
 		if (hand_over_line(&buf, false, fn, data, err) < 0)

@@ -60,8 +60,8 @@ int workspace_state(const struct workspace *ws, enum state *state, json_t **even
 	return 0;
 }
 
-/* Returns whether the event must be synced. A recorded quarantine must survive a power failure.
- * Other states can be found out from the lease. */
+/* Returns STORE_SYNC if the event must be synced to the disk, or else STORE_NO_SYNC. A recorded
+ * quarantine must survive a power failure. Other states can be found out from the lease. */
 static enum store_sync sync_of(const json_t *event)
 {
 	const char *state = json_text(event, "state", NULL);

@@ -111,8 +111,9 @@ int lease_error(const struct workspace *ws, int errnum, struct error *err)
 		       : error_errno(err, errnum, "%s/%s/" LEASE_NAME, ws->dir->path, ws->id);
 }
 
-/* Sets the error about a lease that is held. Usually the holder is a machine that reads the disk
- * for another command, and ends with that command. */
+/* Sets the error about a lease that is held. The message names the holders, if this process can see
+ * them. Usually the holder is a machine that reads the disk for another command, and ends with that
+ * command. */
 int lease_busy(const struct workspace *ws, int lease, struct error *err)
 {
 	struct holders holders = {0};

@@ -27,9 +27,9 @@ static bool is_every_address(const char *host)
 	return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
 }
 
-/* Returns true if a port cannot be published because another one is. Two different addresses of one
- * address family can have the same port. A published port is also reserved in the other address
- * family (descriptor_guard_port()). */
+/* Returns true if the port of `wanted` cannot be published while the port of `published` is
+ * published. Two different addresses of one address family can have the same port. A published port
+ * is also reserved in the other address family (descriptor_guard_port()). */
 static bool shuts_out(const json_t *published, const json_t *wanted)
 {
 	const char *has = json_text(published, "host", ""), *host = json_text(wanted, "host", "");

@@ -50,8 +50,8 @@ int spot_find(const char *path, const struct mountinfo *mounts, struct spot *out
 	int fd = file_open_place(AT_FDCWD, path, 0);
 
 	*out = (struct spot)SPOT_NONE;
-	/* This is an error, because otherwise the rule would not be applied whenever this process
-	 * has no free descriptor. */
+	/* If this process has no free descriptor, the call fails. The result 0 would mean that the
+	 * directory does not exist, and a rule about the directory would not be applied. */
 	if (fd < 0 && fd_is_lacking(errno))
 		return error_errno(err, errno, "%s", path);
 	if (fd < 0)

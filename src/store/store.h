@@ -132,7 +132,7 @@ struct lease {
 	}
 /* Takes the lease. ERR_CONFLICT: another process has the lease. ERR_IO: the lease is damaged. */
 int lease_take(const struct workspace *ws, struct lease *out, struct error *err);
-void lease_drop(struct lease *lease); /* accepts LEASE_NONE, and sets it */
+void lease_drop(struct lease *lease); /* accepts LEASE_NONE; sets *lease to LEASE_NONE */
 #define auto_lease __attribute__((cleanup(lease_drop)))
 bool lease_is_held(const struct workspace *ws);
 /* Returns true if the file at the path of the lease has a type that no lease has, for example a

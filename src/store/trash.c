@@ -118,7 +118,7 @@ static int remove_leftover(const struct state_dir *dir, int trash, const char *i
 	     flock_until(own, LOCK_EX, limit_deadline(LIMIT_COMMAND_LOCK_MS), id, &why) < 0))
 		return 1;
 	if (own >= 0 && !fd_has_name(own, trash, id))
-		return 1; /* the files were removed before this process had the lock */
+		return 1; /* another process removed the files before this process had the lock */
 	return remove_for_good(dir, trash, id, err);
 }
 

@@ -92,8 +92,9 @@ bool walk_trusts_link(int dir, const struct stat *link)
 
 	if (is_ours_or_roots(link))
 		return true;
-	/* If other users can write in a directory, even in a sticky one, any user may have made a
-	 * link whose owner the user namespace does not contain. */
+	/* If the user namespace does not contain the link's owner, the link may be root's. It is
+	 * trusted only if its directory counts as root's and no other user can write in the
+	 * directory. Otherwise any user may have made the link, even in a sticky directory. */
 	return fstat(dir, &st) == 0 && st.st_uid == link->st_uid &&
 	       !(st.st_mode & (S_IWGRP | S_IWOTH)) && dir_is_nameless_roots(dir, &st);
 }

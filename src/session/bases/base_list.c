@@ -217,7 +217,8 @@ static int verify_template(const struct base *base, json_t *checks, struct error
 }
 
 /* Checks the initrd. It contains this host's own software, which an upgrade replaces. The cache
- * then records the new initrd's digest. This digest is accepted too. */
+ * then records the digest of the new initrd. So the initrd passes with the digest in the base's
+ * record or with the digest in the cache. */
 static int verify_initrd(const struct base *base, json_t *checks, struct error *err)
 {
 	const json_t *initrd = json_object_get(base->metadata, "initrd");

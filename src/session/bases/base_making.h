@@ -41,9 +41,9 @@ int base_seal(struct making *m, json_t **base, struct error *err);
  * digest. */
 int base_seal_file(int dir, const char *name, struct stat *st, char digest[DIGEST_TEXT],
 		   struct error *err);
-/* Stores the digest of a file in store/digests.h. Digests of new files are usually not stored, but
- * here only the file's maker has had the file open, so the digest is certain. If `digest` is NULL,
- * does nothing. */
+/* Remembers the digest of a file (store/digests.h). Digests of new files are usually not
+ * remembered. Here only the file's maker has had the file open, so the digest is certain. If
+ * `digest` is NULL, does nothing. */
 void base_remember_sealed(int dir, const char *file, const char *digest);
 
 /* Sets or clears the immutable flag of a file, with which nobody can change the file. A failure is

@@ -274,8 +274,8 @@ void base_clear_immutable(int dir)
 	set_immutable(dir, false);
 }
 
-/* Digests of new files are usually not stored. This digest is stored, because only this process has
- * had the file open. */
+/* Digests of new files are usually not remembered. This digest is remembered, because only this
+ * process has had the file open. */
 void base_remember_sealed(int dir, const char *file, const char *digest)
 {
 	autoclose int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -337,8 +337,8 @@ int base_seal(struct making *m, json_t **base, struct error *err)
 		name->version = base_newest(&m->dir, name->name) + 1;
 		snprintf(name->full, sizeof(name->full), "%s-v%u", name->name, name->version);
 		metadata = describe_base(m, err);
-		/* Removes the layer that the previous attempt made, before another process took
-		 * that attempt's name. */
+		/* If this is not the first attempt, another process has taken the name of the
+		 * previous attempt. The layer that the previous attempt made is removed. */
 		(void)unlinkat(m->fd, BASE_LAYER, 0);
 		if (!metadata ||
 		    (m->macos ? add_macos_files : add_linux_files)(m, metadata, err) < 0)

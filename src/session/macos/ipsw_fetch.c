@@ -109,8 +109,8 @@ static int run_curl(struct fetching *f, int *code, struct error *err)
  * removes a part that cannot be continued. */
 static void keep_part(struct fetching *f, const struct state_dir *dir, int curl)
 {
-	bool own = f->code == 0 || f->code == 200 || f->code == 206; /* 0: curl was ended before an
-								      * answer */
+	bool own = f->code == 0 || f->code == 200 || f->code == 206; /* code 0: curl ended before it
+								      * got an answer */
 	bool cut = own || part_size(f) <= f->before || ftruncate(f->fd, f->before) == 0;
 
 	if (!cut || part_size(f) == 0 || curl == EXIT_CANNOT_RESUME || f->code == 416)

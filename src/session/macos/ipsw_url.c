@@ -3,7 +3,8 @@
  * Checks the address of a restore image. An accepted address must mean the same for every program.
  * Programs interpret some characters in different ways (user, port, query, escapes, brackets,
  * backslashes, spaces, letters beyond ASCII). Apple's addresses of restore images have no such
- * characters, so they are refused. So curl connects to the host that is checked here.
+ * characters, so an address with such a character is refused. So curl connects to the host that is
+ * checked here.
  */
 #include "session/macos/ipsw_url.h"
 

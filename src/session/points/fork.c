@@ -48,8 +48,8 @@ static int write_child_record(const struct fork *fork, struct microagent_session
 	json_auto_t *record = json_object();
 	char now[CLOCK_TEXT];
 
-	/* The parent's live supervisor may write these numbers. A guest may have taken the
-	 * supervisor over, so the numbers are checked. */
+	/* The parent's live supervisor may write the lifetime and the idle time in the record. A
+	 * guest may have taken the supervisor over, so the times are checked. */
 	if (term_check(term.lifetime_s, term.idle_s, err) < 0)
 		return -1;
 	clock_rfc3339(clock_real_ns(), now);
@@ -244,7 +244,6 @@ static int fork_in(struct fork *fork, const struct open_workspace *existing, jso
 
 	fork->ws = &existing->ws;
 	fork->record = session_record_read(&existing->ws, err);
-	/* The config is read after the record was accepted. */
 	fork->config = fork->record ? open_workspace_config(existing, err) : NULL;
 	if (!fork->config || base_open(fork->agent, json_text(fork->record, "base", ""),
 				       BASE_SHARED, &fork->base, err) < 0)

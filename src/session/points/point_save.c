@@ -45,8 +45,7 @@ static int explain_refusal(const struct microagent_session *session, const struc
 	const json_t *boot = json_object_get(runtime, "boot");
 	const char *cold = json_text(boot, "why", NULL);
 
-	if (why->errnum == ENOENT || why->errnum == ECONNREFUSED) { /* there is no live
-								     * supervisor */
+	if (why->errnum == ENOENT || why->errnum == ECONNREFUSED) { /* no live supervisor runs */
 		enum state state = STATE_UNKNOWN;
 		json_t *event = NULL;
 

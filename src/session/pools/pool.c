@@ -13,7 +13,8 @@
 static int decode_pool(const json_t *json, struct pool_record *out, struct error *err)
 {
 	struct pool_record record = {0};
-	/* These are the values for older pools, whose records lack these members. */
+	/* The record of an older pool does not name a backend. The machines of such a pool run in
+	 * QEMU. */
 	const char *network = NULL, *backend = "qemu";
 	int64_t format = 0;
 

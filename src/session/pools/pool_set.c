@@ -73,7 +73,8 @@ static int set_pool(const struct microagent *agent, const struct pool *pool,
 	bool useful = pool_read(pool, &before, NULL) == 0 && same_kind(&before, record);
 
 	if (!useful) {
-		/* The filler is ended too, because it may be making a member of the old kind. */
+		/* The filler is ended, because it may be making a member of the old kind. The sweep
+		 * removes that member. */
 		unlinkat(pool->dir.fd, POOL_RECORD, 0);
 		if (pool_filler_end(pool, err) < 0)
 			return -1;

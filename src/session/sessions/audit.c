@@ -296,7 +296,8 @@ static int add_log(const struct microagent *agent, const char *where, const char
 	if (!path)
 		return -1;
 	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return 0; /* no log was ever written, or another process is moving the log */
+		return 0; /* no log was ever written, or another process is moving it: the list gets
+			   * no entry */
 	entry = json_pack("{s:s, s:s, s:s, s:I}", "session", name, "where", where, "path", path,
 			  "bytes", (json_int_t)st.st_size);
 	if (!entry || json_array_append_new(list, entry) < 0)

@@ -273,7 +273,8 @@ int session_term_claimed(struct microagent_session *session,
 /* Notes that a session was given an end, which must already be in the session's record. */
 int session_ends_note(const struct state_dir *dir, const struct term *term, struct error *err);
 /* Returns true if the end of no session can have come, so that the sessions need not be checked.
- * One exception: a session's supervisor may have been killed within the last SESSION_ENDS_MS. */
+ * The result can be wrong for a session whose live supervisor was killed within the last
+ * LIMIT_SESSION_ENDS_MS. */
 bool session_ends_later(const struct state_dir *dir);
 /* Begin and end a check of all sessions. Between the two calls, no other process can give a session
  * an end. session_ends_begin() returns a descriptor for session_ends_done(), or -1 if other

@@ -69,8 +69,8 @@ static int append_share(json_t *shares, json_t *share, struct error *err)
 	return json_array_append_new(shares, share) == 0 ? 0 : error_errno(err, ENOMEM, "share");
 }
 
-/* Returns an array with the one share if count is 1, or an empty array if count is 0. The caller
- * releases it. */
+/* Returns an array with the share `wanted` if count is 1, or an empty array if count is 0. The
+ * caller releases it. */
 static json_t *shares_json(const struct microagent_session_share *wanted, size_t count,
 			   struct error *err)
 {
@@ -188,8 +188,8 @@ static struct share_wish wish_of(const struct open_workspace *existing, const js
 	};
 }
 
-/* Makes a pass for the shares, because the live supervisor can open nothing outside its workspace.
- * Returns a descriptor of the pass, which the caller closes. */
+/* Makes a pass (store/share/pass.h) for the shares, because the live supervisor can open nothing
+ * outside its workspace. Returns a descriptor of the pass, which the caller closes. */
 static int give_pass(const struct open_workspace *existing, const json_t *shares, struct error *err)
 {
 	size_t count = json_array_size(shares);

@@ -141,11 +141,11 @@ static int keep_ready(const struct sweep *sweep, const struct state_dir *dir, co
 	return 0;
 }
 
-/* Removes a session whose maker has died. The directory of the session must have a mark too.
- * Without this second mark, the first mark is from a maker whose name was taken by another file, or
- * from a claimer whose session was taken. The directory is then left alone. Returns 1 if another
- * process is destroying the session. In this case the caller keeps the mark, because that process
- * may fail. */
+/* Removes a session whose maker has died. A directory with a record must also contain the mark
+ * WORKSPACE_MAKING. If it lacks this mark, the caller's mark is from a maker whose name was taken
+ * by another file, or from a claimer whose session was taken. The directory is then left alone.
+ * Returns 1 if another process is destroying the session. In this case the caller keeps the mark,
+ * because that process may fail. */
 static int remove_made(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		       const char *name, struct error *err)
 {

@@ -322,8 +322,8 @@ static void remember_parts(const struct warming *w, const json_t *record)
 		base_remember_sealed(
 			w->to, rows[i].file,
 			json_text(json_object_get(record, rows[i].key), "sha256", NULL));
-	/* The digest of the record is remembered too, because sessions record it as the name of
-	 * their template. */
+	/* The digest of the file template.json is remembered, because each session records it as
+	 * the name of its template. */
 	if (base_seal_file(w->to, TEMPLATE_RECORD, &st, digest, NULL) == 0)
 		base_remember_sealed(w->to, TEMPLATE_RECORD, digest);
 }

@@ -21,8 +21,9 @@
 #include "base/fd.h"
 #include "store/store.h"
 
-/* Waits for the lock in the helper. Makes only system calls. The caller may have other threads, and
- * in the helper the locks of these threads are held for ever. */
+/* Waits for the lock in the helper. Makes only system calls. The helper has a copy of every lock
+ * that another thread of the caller held. Such a copy never becomes free, so a function that takes
+ * the lock would wait for ever. */
 static void wait_for_flock(int fd, int operation, pid_t parent) __attribute__((noreturn));
 static void wait_for_flock(int fd, int operation, pid_t parent)
 {
@@ -49,8 +50,8 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return error_errno(err, errno, "lock %s", what);
-	/* The exit signal is the low byte of the flags. The value 0 means that there is no exit
-	 * signal. */
+	/* The exit signal is the low byte of the flags. This byte is 0 here, so the helper has no
+	 * exit signal. */
 	pid = syscall(SYS_clone, CLONE_PIDFD, NULL, &pidfd, NULL, 0);
 	if (pid == 0)
 		wait_for_flock(fd, operation, parent);

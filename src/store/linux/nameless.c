@@ -31,7 +31,7 @@ static bool user_is_nameless(uid_t uid)
 	autofile FILE *map = uid == OVERFLOW_UID ? fopen("/proc/thread-self/uid_map", "re") : NULL;
 	unsigned inside = 0, outside = 0, count = 0;
 
-	/* NOLINTNEXTLINE(cert-err34-c): numbers from the kernel, which fit */
+	/* NOLINTNEXTLINE(cert-err34-c): the kernel's numbers fit into the variables */
 	return map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3 &&
 	       count <= OVERFLOW_UID;
 }

@@ -19,19 +19,21 @@
 #include "base/limits.h"
 #include "base/platform/file.h"
 
-/* What makes the program read the file. */
+/* The action of a person by which a program reads an autorun file. */
 enum occasion {
-	/* The directory of the file is entered, listed by git, or opened in an editor. Such a file
-	 * counts wherever it is. */
+	/* A person enters the directory of the file, opens it in an editor, or runs git, which
+	 * lists it. A file of such a rule is reported in every directory. */
 	OCCASION_LOOK,
 	/* A person starts a command in the directory of the file, for example `make`. Nobody does
-	 * that in a directory of installed packages, so there such a file does not count. */
+	 * that in a directory of installed packages or in .git, so a file of such a rule is not
+	 * reported there. */
 	OCCASION_COMMAND,
 };
 
 struct autorun_rule {
-	/* A pattern as for fnmatch() for the last names of the path. If it ends with a slash and
-	 * two stars, it stands for everything below a directory of that name. */
+	/* A pattern of fnmatch() that is compared with the last names of a file's path. A pattern
+	 * that ends with a slash and two stars matches every file below a directory with the name
+	 * before the slash. */
 	const char *pattern;
 	const char *by;
 	enum occasion occasion;
@@ -43,7 +45,8 @@ struct autorun_rule {
 #define EDITORS_RUN "editors run tasks and programs that it names"
 #define NPM_RUNS "npm runs commands that it names"
 
-/* Files of a git repository, by their paths in it (gitrepository-layout(5), git-config(1)). */
+/* The files in a git repository that git runs or obeys. Each pattern is a path below the
+ * repository's directory (gitrepository-layout(5), git-config(1)). */
 static const struct autorun_rule of_repository[] = {
 	{"config", GIT_RUNS, OCCASION_LOOK},
 	{"config.worktree", GIT_RUNS, OCCASION_LOOK},
@@ -131,7 +134,7 @@ static const struct autorun_rule of_tree[] = {
 	{"Vagrantfile", "vagrant runs it", OCCASION_COMMAND},
 };
 
-/* Directories of installed packages. */
+/* Names of directories that contain installed packages. */
 static const char *const of_packages[] = {"node_modules", ".venv", "venv", "vendor", "target"};
 
 #define NESTED "git runs commands that the config of this nested repository names"
@@ -144,16 +147,18 @@ struct search {
 	struct error *err;
 };
 
-/* Where a directory of the search is. */
+/* A directory that is being searched. */
 struct stand {
-	const char *path; /* its path below the searched directory; "" for that one */
-	/* Its path below the directory that git takes for the nearest repository, for example
-	 * "hooks"; "" for that directory. NULL: no directory above it is such a repository. A
-	 * checkout is not a repository in this sense, its directory .git is. */
+	const char *path; /* path of this directory, relative to the shared directory; "" for the
+			   * shared directory itself */
+	/* Path of this directory, relative to the nearest git repository that contains it, for
+	 * example "hooks". "": this directory is a repository. NULL: this directory is in no
+	 * repository. A checkout does not count as a repository, but the directory .git in it
+	 * does. */
 	const char *within;
 	unsigned level;
-	bool in_packages; /* it is a directory of installed packages, or lies in one */
-	bool in_git;	  /* it is a directory .git, or lies in one */
+	bool in_packages; /* this directory or one above it contains installed packages */
+	bool in_git;	  /* this directory or one above it has the name ".git" */
 };
 
 static bool is_changed(const struct search *search, const struct stat *st)
@@ -163,7 +168,7 @@ static bool is_changed(const struct search *search, const struct stat *st)
 	return changed.tv_sec * (int64_t)NS_PER_S + changed.tv_nsec >= search->since_ns;
 }
 
-/* Returns whether the pattern stands for the path, or for the last names of the path. */
+/* Returns true if the pattern matches the whole path, or the last names of the path. */
 static bool is_match(const char *pattern, const char *path)
 {
 	size_t len = strlen(pattern);
@@ -180,7 +185,8 @@ static bool is_match(const char *pattern, const char *path)
 	}
 }
 
-/* Returns the rule that a file comes under; NULL if there is none. */
+/* Returns the rule for the file, or NULL if it is not an autorun file. `path` is relative to the
+ * shared directory, and `within` to the nearest repository. */
 static const struct autorun_rule *rule_of(const struct stand *dir, const char *path,
 					  const char *within)
 {
@@ -217,8 +223,9 @@ static bool has_name(int fd, const char *name)
 	return fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Returns whether git takes the directory for a repository: a directory .git, a bare repository
- * (which may have any name), or the directory of a worktree or submodule below a directory .git. */
+/* Returns true if git would use the directory as a repository. This is a directory with the name
+ * ".git", a bare repository with any name, or the directory of a worktree or submodule below
+ * .git. */
 static bool is_repository(int fd, const char *name)
 {
 	return strcmp(name, ".git") == 0 ||
@@ -245,8 +252,9 @@ static char *below(const char *path, const char *name, struct error *err)
 
 static int search_dir(struct search *search, const struct stand *stand, int fd);
 
-/* Searches a directory below the searched one. A directory that cannot be entered, or that vanishes
- * at this moment, is left out. */
+/* Searches the directory `name` in the directory that is open as `at`. Skips it if it is on another
+ * file system or was just removed. If it cannot be opened or is too deep, skips it and sets
+ * found->incomplete. */
 static int search_below(struct search *search, const struct stand *parent, int at, const char *name,
 			const char *path, const char *within)
 {
@@ -294,27 +302,30 @@ static int search_entry(struct search *search, const struct stand *dir, int fd,
 	if (entry->d_type == DT_DIR ||
 	    (entry->d_type == DT_UNKNOWN && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	     S_ISDIR(st.st_mode))) {
-		/* The objects of a checkout's repository are many, and no program runs them. */
+		/* The directory `objects` of a repository in .git is skipped: it has many files,
+		 * and no program runs them. */
 		if (within && dir->in_git && strcmp(within, "objects") == 0)
 			return 0;
 		return search_below(search, dir, fd, name, path, within);
 	}
 	rule = rule_of(dir, path, within);
-	/* git does not run its own examples of hooks. */
+	/* Files like hooks/pre-commit.sample are not reported. They are git's own examples, which
+	 * git does not run. */
 	if (!rule || (within && fnmatch("hooks/*.sample", within, 0) == 0) ||
 	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_changed(search, &st))
 		return 0;
 	return note(search, path, rule->by);
 }
 
-/* Returns the next entry of a directory. Returns NULL with errno 0 if there is none. */
+/* Returns the next entry of a directory. Returns NULL with errno 0 at the end, or NULL with another
+ * errno on failure. */
 static const struct dirent *next_entry(DIR *stream)
 {
 	errno = 0;
 	return readdir(stream);
 }
 
-/* Searches a directory, and closes its descriptor. */
+/* Searches the directory that is open as `fd`, and closes `fd`. */
 static int search_dir(struct search *search, const struct stand *stand, int fd)
 {
 	const struct dirent *entry;

@@ -240,7 +240,8 @@ struct search_list {
 	const char *entry, *empty; /* ends of an error about an entry of the list, and about an
 				    * empty entry */
 	const char *separators;
-	bool programs; /* the programs in the directories of the list are judged too */
+	bool programs; /* besides the directories of the list, the programs in these directories are
+		        * judged */
 };
 
 /* Judges the directories in a list. A guest that can write to such a directory, or make it, could

@@ -51,7 +51,8 @@ static int refuse(const struct judge *judge, const struct share_rule *rule, cons
 	bool is_itself = spot_is(judge->spot, of);
 	bool alone = rule->reach == REACH_ITSELF || (rule->reach == REACH_ROUND && is_itself);
 
-	/* The path from the caller is exactly the path of the rule. */
+	/* The user named the rule's directory by the rule's own path, so the message has this path
+	 * only once. */
 	if (is_itself && strcmp(path, rule->what) == 0)
 		return alone ? error_set(err, ERR_INVALID, "%s is never shared: " SHARE_NEXT_STEP,
 					 path)
