@@ -39,7 +39,7 @@ char *artifact_init_path(const struct artifact_options *opts, enum architecture 
 	if (!path || access(path, R_OK) == 0)
 		return steal_ptr(&path);
 	/* `make` builds microagent-init only for the architecture of this host. For another
-	 * architecture, the user must ask for the program. */
+	 * architecture, the user must run `make` with the target that the message names. */
 	if (architecture == architecture_of_host())
 		error_errno(err, errno, "%s: build it with `make`", path);
 	else

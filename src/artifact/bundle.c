@@ -40,7 +40,7 @@ struct bundle {
 
 static uint64_t bundle_size(uint64_t bytes, uint64_t count)
 {
-	uint64_t files = count + 1; /* the files and the root directory */
+	uint64_t files = count + 1; /* number of files, including the root directory */
 
 	bytes += SLACK + files * (BYTES_PER_INODE + BLOCK);
 	bytes += bytes / 32;

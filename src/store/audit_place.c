@@ -15,7 +15,7 @@
 #include "base/platform/sync.h"
 #include "store/audit_line.h"
 
-/* The name of the copy, before it gets the log's name. */
+/* The name of the copy of the log, until the copy gets the log's name. */
 #define COPY AUDIT_LOG ".copy"
 
 const char *const audit_tampering_names[] = {[AUDIT_UNTOUCHED] = "untouched",

@@ -15,7 +15,8 @@
 #include "store/guest_bundle_impl.h"
 #include "store/store.h"
 
-#define LOCK "kernels" /* name of the lock, which is also taken to replace the files of a kernel */
+/* Name of the lock that every program takes before it replaces a kernel's files in the cache. */
+#define LOCK "kernels"
 #define SCRATCH "guest-bundle"
 #define LOOK_NS (200 * NS_PER_MS)
 

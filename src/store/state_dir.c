@@ -49,8 +49,8 @@ int state_dir_open(const char *path, bool create, struct state_dir *out, struct 
 {
 	if (state_dir_open_part(path, create, NULL, out, err) < 0)
 		return -1;
-	/* Only a directory of microagent is noted. It is one if `create` is set, or if it has a
-	 * marker or locks. */
+	/* Only a directory of microagent is marked and listed (own_dirs.h). The directory counts as
+	 * such if `create` is set, or if it already has a marker or locks. */
 	if (create || own_dir_is_marked(out->fd, OWN_STATE) || state_dir_has_locks(out))
 		own_dir_note(out->fd, OWN_STATE);
 	return 0;

@@ -33,7 +33,7 @@
 #define BASE_LOG "provision.log"
 #define BASE_IPSW "restore.ipsw"
 #define BASE_NAME_MAX 32
-/* The "format" in the metadata of a base, which depends on the guest. */
+/* The values of "format" in the metadata of a base. The value depends on the base's guest. */
 #define BASE_FORMAT_LINUX 1
 #define BASE_FORMAT_MACOS 2
 

@@ -63,8 +63,8 @@ static json_t *machine_config(const struct provisioning *p, struct error *err)
 	made.rootfs = disk;
 	spec.machine.memory_mib = memory_mib(p);
 	spec.machine.cpus = cpus(p);
-	/* Only the image's variables are used, which are set for every command. The image's
-	 * entrypoint is not run. */
+	/* Of the image's settings, only the environment variables are used. They are set for every
+	 * command. The image's entrypoint is not run. */
 	made.image.env = p->making->image.env;
 	config = creation_config(p->agent, &made, &spec, err);
 	if (!config || (p->making->macos && macos_put_config(p->path, config, err) < 0))

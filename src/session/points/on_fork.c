@@ -17,11 +17,11 @@
 
 /* number of bytes that are kept from the beginning of each stream */
 #define KEPT_BYTES 65536
-#define LAST_LINE 200	/* size in bytes of the buffer for the last line of output */
-#define NOTED_WORDS 64u /* largest number of the command's words in the audit log */
-#define NOTED_BYTES \
-	((size_t)4096) /* largest number of bytes that the command's words may use in
-				    * the audit log */
+#define LAST_LINE 200 /* size in bytes of the buffer for the last line of output */
+/* The largest number of the command's words in the audit log, and the largest number of bytes that
+ * these words may have together. */
+#define NOTED_WORDS 64u
+#define NOTED_BYTES ((size_t)4096)
 
 static int64_t seconds_of(const struct microagent_exec *command)
 {

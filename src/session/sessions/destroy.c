@@ -36,8 +36,8 @@ void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM])
 
 /* --- removed ---------------------------------------------------------------------------------- */
 
-/* Checks that the session is gone. Returns 0 if it is gone, 1 if another process is still removing
- * its files, which no longer have a name, or -1 with err set. */
+/* Checks that the session is gone. Returns 0 if it is gone, 1 if its directory is gone but another
+ * process is still removing its files in the trash, or -1 with err set. */
 static int verify_gone(const struct microagent_session *session, struct error *err)
 {
 	struct state_dir dir;

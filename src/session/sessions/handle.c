@@ -201,9 +201,9 @@ int session_read_record(struct microagent_session *session, struct error *err)
 	return status;
 }
 
-/* Refuses an unfinished session, because the next sweep removes it. If `living` is set, accepts a
- * session whose machine runs: such a caller only looks at the machine, disconnects it or ends it,
- * and the guest must not be able to delay this. */
+/* Refuses an unfinished session, because the next sweep removes it. If `living` is set, accepts an
+ * unfinished session whose machine runs: the caller then only looks at the machine, disconnects it
+ * or ends it, and the guest must not be able to delay this. */
 static int refuse_unfinished(const struct microagent_session *session,
 			     const struct open_workspace *existing, bool living, struct error *err)
 {

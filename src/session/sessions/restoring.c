@@ -135,7 +135,7 @@ int session_start_with(struct microagent_session *session, const char *const *op
 
 /* Starts the session from its template if it has one. The supervisor notices if the session was
  * started before. A session with directories gets them after its start, and a member of a pool may
- * get some when it is claimed. So the machines of both must not share their memory with other
+ * get some when it is claimed. So in both cases the machine must not share its memory with other
  * machines: a machine with shared memory cannot be given a directory. */
 int session_start(struct microagent_session *session, struct error *err)
 {

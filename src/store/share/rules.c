@@ -28,9 +28,10 @@ static int check_rights(const char *path, const struct spot *spot, bool read_onl
 			err, ERR_DENIED,
 			"%s is read-only: share it read-only (mode \"ro\"), or make it writable",
 			path);
-	/* The process that serves the share runs as the root user of a guest. The kernel gives this
-	 * process the user's rights to files of the user and of the user's group. It gives no other
-	 * rights. */
+	/* On Linux, the host's process that serves the share is root only in its user namespace,
+	 * which contains the user and the user's own group. So it has root's rights only to files
+	 * that belong to both. To a directory with another group, it has only the rights of other
+	 * users. */
 	if (!(spot->st.st_mode & S_IXOTH) && spot->st.st_gid != getegid())
 		return error_set(
 			err, ERR_DENIED,
