@@ -314,7 +314,7 @@ void progress_set(struct progress *progress, uint64_t done, uint64_t total);
 void progress_detail(struct progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void progress_tick(struct progress *progress);
-void progress_end(struct progress *progress); /* erases the line; is called after a failure too */
+void progress_end(struct progress *progress); /* erases the line; call it after a failure too */
 #define autoprogress __attribute__((cleanup(progress_end)))
 
 #endif

@@ -31,8 +31,8 @@ int binds_open(const char *share, struct error *err)
 
 /* Clones the mounts at `source`. A clone gets later mounts from the source (MS_SLAVE), unless it
  * must stay apart (MS_PRIVATE). Afterwards the clone becomes shared (MS_SHARED), so that the
- * machine's virtiofsd gets its later mounts. Only this last step sets nosuid, nodev and read-only:
- * nothing can be mounted in a clone that is private any more, so no mount in it lacks these
+ * machine's virtiofsd gets the clone's later mounts. Only this last step sets nosuid, nodev and
+ * read-only. A private clone gets no mounts before that step, so all mounts in it have these
  * attributes. */
 static int clone_source(int source, const struct bind_options *options, struct error *err)
 {

@@ -36,8 +36,8 @@ struct bind_options {
  * file or directory. */
 int binds_add(const char *share, const char *guest, const char *name, int source,
 	      const struct bind_options *options, struct error *err);
-/* Removes <share>/<guest> and unmounts all mounts in it. It may have been made by a process that
- * was killed before it completed the container. A failure is not reported. */
+/* Removes <share>/<guest> and unmounts all mounts in it. The directory may be left from a process
+ * that was killed before it completed the container. A failure is not reported. */
 void binds_remove(const char *share, const char *guest);
 /* Removes the directory of a machine that has ended, with everything that its containers have left
  * there. */

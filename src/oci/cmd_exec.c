@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command exec, which runs a further command in a running container. It starts one more
- * stand-in, for that command. */
+/* The command exec, which runs a further command in a running container. It starts a stand-in for
+ * the command: the process of the host that an engine takes for the command's process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -85,8 +85,8 @@ int cmd_ps(const struct oci *oci, char **words, struct error *err)
 		return error_set(err, ERR_CONFLICT, "container not running");
 	if (strcmp(format, "json") != 0)
 		return print_process_table(&record, err);
-	/* Prints the stand-in's pid: the caller expects pids of the host, where the guest's pids
-	 * mean nothing. */
+	/* Prints the pid of the stand-in, the host's process that stands for the container. The
+	 * caller expects pids of the host, where the guest's pids mean nothing. */
 	printf("[%d]\n", (int)record_pid(&record));
 	return 0;
 }

@@ -43,8 +43,8 @@ struct create {
 	json_t *document; /* the document that owns the strings of config */
 	struct oci_config config;
 	char *bundle; /* the bundle's absolute path */
-	/* the record of the pod's first container; .dir is -1 if that is this container, or without
-	 * a pod */
+	/* The record of the pod's first container. Its .dir is -1 if this container is the first
+	 * one, or has no pod. */
 	struct record sandbox;
 	char machine[MACHINE_NAME], guest[GUEST_NAME];
 	char *share;
@@ -238,7 +238,7 @@ static int open_network(const struct create *c, struct standin_spec *spec, struc
 		return error_errno(err, errno, "linux.namespaces: %.200s", network->path);
 	/* Refuses the host's own network, which Docker's configs may name by its path: the guest
 	 * would get the frames that are sent to the host's links. The network of process 1 is the
-	 * host's network, also if the engine runs in another one. */
+	 * host's network, even if the engine runs in another network namespace. */
 	if ((named.st_dev == own.st_dev && named.st_ino == own.st_ino) ||
 	    (stat("/proc/1/ns/net", &first) == 0 && named.st_dev == first.st_dev &&
 	     named.st_ino == first.st_ino))

@@ -255,8 +255,8 @@ static int refuse_kernels_own(int fd, const char *field, struct error *err)
 						: "leave the mount out");
 }
 
-/* Opens the source of a mount and checks the descriptor. The descriptor is used for the mount too.
- * So what is mounted is what was checked, even if the name leads to another file by then. */
+/* Opens the source of a mount and checks the open file. The mount then uses the same descriptor. So
+ * the checked file is mounted, even if its name leads to another file in the meantime. */
 static int open_source(const struct describe *d, size_t number, struct error *err)
 {
 	const struct oci_mount *from = &d->config->mounts[number];

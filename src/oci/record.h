@@ -36,14 +36,15 @@
 #include "base/proc.h"
 #include "oci/oci.h"
 
-/* The layout of a state directory of microagent(1), which has sessions. */
+/* The directory RECORD_STATE below the root has the layout of a state directory of microagent(1).
+ * Each machine is a session there. */
 #define RECORD_STATE ".machines"
 #define RECORD_LIVING "sessions"
 #define RECORD_MACHINES RECORD_STATE "/" RECORD_LIVING
 #define RECORD_MACHINE "sandbox-"
 
 #define RECORD_SHARES ".shares"
-#define RECORD_ID_MAX 255 /* the longest name of a file, in bytes */
+#define RECORD_ID_MAX 255 /* the most bytes of an id, which is the name of a directory */
 
 enum oci_status { OCI_CREATING, OCI_CREATED, OCI_RUNNING, OCI_PAUSED, OCI_STOPPED };
 extern const char *const oci_status_names[];

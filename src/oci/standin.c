@@ -167,7 +167,7 @@ static pid_t clone_within(const struct standin_spec *spec, int *pidfd)
 	if (helper == 0)
 		return clone_below(spec, tell);
 	if (setns(own, CLONE_NEWPID) < 0)
-		abort(); /* otherwise all later children would be in the keeper's namespace */
+		abort(); /* later children would all be in the keeper's namespace */
 	if (helper < 0)
 		return -1;
 	close(steal_fd(&tell));
@@ -292,7 +292,7 @@ int standin_await(const struct standin *standin, int signals, struct error *err)
 
 void standin_release(struct standin *keeper)
 {
-	/* by this a keeper ends that still waits for standin_go() */
+	/* A keeper that still waits for standin_go() ends when this channel is closed. */
 	cleanup_close(&keeper->channel);
 	if (keeper->pid > 0)
 		(void)fd_wait(keeper->pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), NULL);

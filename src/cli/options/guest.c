@@ -336,8 +336,8 @@ struct microagent *guest_open_own(const struct cli *cli, struct progress *progre
 	snprintf(id, GUEST_ID_ROOM, "%s", word);
 	if (!agent || !means_session(agent, word))
 		return agent;
-	/* If the session exists but cannot be opened, because it is still being made, its error is
-	 * used. */
+	/* If the session exists but cannot be opened, because it is still being made, returns the
+	 * error that tells this. */
 	if (microagent_session_open(agent, word, &session, &why) < 0) {
 		if (why.code != ERR_CONFLICT && why.code != ERR_UNAVAILABLE)
 			return agent;

@@ -11,8 +11,8 @@
 
 struct hint {
 	enum error_reason reason;
-	/* The beginning of the subjects for which this row is. "": only for an empty subject. NULL:
-	 * for all subjects. The first row that fits is used, so rows with NULL come last. */
+	/* This row applies to subjects that begin with this text. "": only to an empty subject.
+	 * NULL: to all subjects. The first row that fits is used, so rows with NULL come last. */
 	const char *begins;
 	/* the option that a command must have for this row; NULL: the row is for all commands */
 	const char *option;

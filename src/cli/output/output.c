@@ -88,8 +88,8 @@ static bool can_write(int fd, uint64_t deadline_ns)
 	do
 		got = descriptor_poll(&slot, 1, deadline_ns);
 	while (got < 0 && errno == EINTR);
-	/* Returns true for a broken descriptor too: poll() returns for it, and the write then fails
-	 * and reports why. */
+	/* Returns true also if the descriptor is broken: poll() reports that, and the write that
+	 * follows fails with the reason. */
 	return got != 0;
 }
 

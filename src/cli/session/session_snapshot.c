@@ -16,7 +16,7 @@ static long long point_mib(const json_t *snapshot, const char *key)
 	return (json_integer_value(json_object_get(snapshot, key)) + (1 << 20) - 1) >> 20;
 }
 
-/* An action on a session and one of its snapshots, with the function that prints the action's
+/* An action on a session and one of its snapshots. `fn` does the action, and `say` prints its
  * result. If the action has no result, *told stays NULL. */
 struct snapshot_act {
 	const char *doing;

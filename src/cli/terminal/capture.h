@@ -17,8 +17,9 @@ struct capture {
  * first call. This function is used as the member `take` of struct microagent_sink. */
 void capture_take(void *data, bool is_stderr, const void *bytes, size_t len);
 void capture_free(struct capture *capture);
-/* Prints the object. `code` is the exit code of this program. `read_by_ns` and the result are those
- * of cli_print_json_by(). */
+/* Prints the one object of --json, which has the output and the outcome of the command. `code` is
+ * the exit code of this program. `read_by_ns` and the returned value are those of
+ * cli_print_json_by(). */
 int capture_print(const struct capture *capture, const struct microagent_outcome *outcome, int code,
 		  uint64_t read_by_ns, struct error *err);
 

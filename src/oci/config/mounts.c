@@ -197,8 +197,8 @@ static int decode_mount(const json_t *mount, const char *path, struct oci_mount 
 	 * or "rbind" makes a bind. */
 	if (out->type && strcmp(out->type, "bind") == 0)
 		out->is_bind = true;
-	/* Drops shared and slave propagation of a bind. oci_config_check() refuses the mount for
-	 * this propagation, unless an annotation asks to ignore it. */
+	/* Drops shared and slave propagation of a bind here. Unless an annotation asks to ignore
+	 * this propagation, oci_config_check() refuses the mount later. */
 	if (out->is_bind && (out->propagation & (MS_SHARED | MS_SLAVE)))
 		out->propagation = 0;
 	if (out->is_bind && (!out->source || !*out->source))

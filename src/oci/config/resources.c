@@ -98,7 +98,8 @@ static int decode_device_rule(const json_t *rule, const char *path, struct oci_d
 			 err) < 0 ||
 	    json_get_string(rule, path, "access", JSON_OPTIONAL, &out->access, err) < 0)
 		return -1;
-	/* Accepts "u", by which older configs mean a character device. */
+	/* Accepts not only "a", "b" and "c", but also "u". Older configs use "u" for a character
+	 * device. */
 	if (strlen(type) != 1 || !strchr("abcu", *type))
 		return error_set(err, ERR_INVALID, "%s.type must be a, b, c or u", path);
 	if (out->access[strspn(out->access, "rwm")])

@@ -60,7 +60,8 @@ static const struct bpf_insn steps[PROGRAM_LENGTH] = {
 	LOAD(3, SECOND, local_ip4),
 	TO_HOST_ORDER(4, SECOND),
 	JUMP_IF(5, SECOND, BPF_JEQ, INADDR_LOOPBACK, FOUND),
-	/* A connection to ::1 goes to the listener. Every other one is left to the kernel. */
+	/* A connection to ::1 goes to the listener. Every other TCP connection is left to the
+	 * kernel. */
 	LOAD(6, SECOND, local_ip6[0]),
 	JUMP_IF(7, SECOND, BPF_JNE, 0, PASS),
 	LOAD(8, SECOND, local_ip6[1]),

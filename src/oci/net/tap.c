@@ -191,7 +191,7 @@ static int add_redirect(int fd, unsigned from, unsigned to, struct error *err)
 /* --- one link -------------------------------------------------------------------------------- */
 
 /* Joins a link and its tap. After a failure *step names the failed step. The link is changed last,
- * so that a failure before leaves it unchanged. */
+ * so it stays unchanged if an earlier step fails. */
 static int join_tap(int fd, const struct netns_tap *tap, const struct netns_link *link,
 		    const char **step, struct error *err)
 {
