@@ -121,8 +121,8 @@ static void wait_for_conn(struct round *r, struct mac_conn *conn)
 		(short)((mac_conn_wants_input(conn) ? POLLIN : 0) | (conn->out.len ? POLLOUT : 0));
 
 	/* Adds the client's descriptor without events if it only listens: poll() still reports that
-	 * the client has closed it. On macOS poll() does not report that, so buffered commands end
-	 * by their timeouts there. */
+	 * the client has closed it. On macOS poll() does not report that. There the command of a
+	 * buffered request goes on until its timeout after the client has gone. */
 	if (events || conn->in_ended)
 		wait_for(r, conn->fd, events, (struct waited){.conn = conn});
 	for (struct mac_job *job = conn->jobs; job; job = job->next)

@@ -90,8 +90,9 @@ static void add_network(VZVirtualMachineConfiguration *configuration, NSString *
 	[card release];
 }
 
-/* Returns one directory, as the whole share or as one of several by its name. Returns nil for
- * none. */
+/* Returns a share of one directory. Without a name, the directory is the whole share. With a
+ * name, the share is one of several directories and has only this one. Returns nil if the path
+ * is empty. */
 static VZDirectoryShare *share_of(NSString *path, NSString *name, BOOL readOnly)
 {
 	VZSharedDirectory *directory =
@@ -155,7 +156,8 @@ static void set_serial_file(VZVirtualMachineConfiguration *configuration, NSStri
 	[attachment release];
 }
 
-/* Adds a card whose frames go through the socket of this number: "NUMBER,MTU". */
+/* Adds a network card whose frames go through a socket. `value` is "FD" or "FD,MTU", in which FD is
+ * the number of the socket's descriptor. */
 static void add_frames(VZVirtualMachineConfiguration *configuration, NSString *value)
 {
 	NSArray *numbers = [value componentsSeparatedByString:@","];
@@ -185,7 +187,8 @@ static void add_usb_disk(VZVirtualMachineConfiguration *configuration, NSString 
 					    initWithAttachment:image] autorelease]];
 }
 
-/* Adds another disk: a block device of this host by its number here, or a URL of NBD. */
+/* Adds a disk to those that exist. `value` is the number of a descriptor that is a block device of
+ * this host, or a URL of NBD. */
 static void add_block_device(VZVirtualMachineConfiguration *configuration, NSString *value,
 			     Class class)
 {
@@ -399,7 +402,8 @@ static void add_other(VZVirtualMachineConfiguration *configuration, NSString *ke
 
 /* --- what it is told ------------------------------------------------------------------------- */
 
-/* Reads a line of the connection; the rest is not read. It has a NUL in it if the peer closed. */
+/* Writes the text as a line to the connection, unless it is empty. Then reads until a newline has
+ * come, and returns what was read. Returns "cut" or "closed" if the connection has ended. */
 - (NSString *)talk:(NSString *)text
 {
 	char answer[65536];
@@ -420,7 +424,8 @@ static void add_other(VZVirtualMachineConfiguration *configuration, NSString *ke
 	return [NSString stringWithUTF8String:answer];
 }
 
-/* Returns the first bytes, with a dot for each byte that is no letter. */
+/* Returns the first bytes that come from the connection. A dot stands for each byte that is not
+ * printable ASCII. */
 - (NSString *)hear
 {
 	char some[4096];
@@ -539,7 +544,8 @@ static SEL transition_of(NSString *word)
 	return [word isEqualToString:@"resume"] ? @selector(resumeWithCompletionHandler:) : NULL;
 }
 
-/* Runs on the queue. Its name is the name of the method, which has one argument. */
+/* Does what a line asks for. `word` is the first word of the line, and `argument` is its remainder.
+ * Runs on the machine's queue. */
 - (void)obey:(NSString *)word with:(NSString *)argument
 {
 	if (transition_of(word))

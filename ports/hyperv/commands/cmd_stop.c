@@ -140,8 +140,8 @@ static int conclude_keeper_end(struct record *record, enum state wanted, const c
 		return store_exists(&record->store) ? -1 : 0;
 	if (had_machine && check_same_machine(record, ended, err) < 0)
 		return -1;
-	/* Lets record_settle() record a keeper that has died. Not if this command has killed it:
-	 * then note_end() records that. */
+	/* Lets record_settle() record the end of a keeper that has died. If this command has killed
+	 * the keeper (`forced`), note_end() records the end instead. */
 	if (!forced && record_settle(record, err) < 0)
 		return -1;
 	if (!is_recorded_already(record, wanted, had_machine))

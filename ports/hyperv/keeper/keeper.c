@@ -77,8 +77,8 @@ static void on_guest_is_ready(struct keeper *keeper)
 	clock_rfc3339(clock_real_ns(), now);
 	json_object_set_new(keeper->runtime, "readyAt", json_string(now));
 	keeper_write(keeper, "runtime.json", keeper->runtime);
-	/* If the guest was still booting when a stop was asked for, it was asked only by Hyper-V's
-	 * service. Now it can be asked by the control stream. */
+	/* A guest that was still booting when a stop was asked for was told only by Hyper-V's
+	 * service in the guest. Now it can be told by the control stream. */
 	if (keeper->outcome.intent != INTENT_NONE) {
 		json_auto_t *message = control_power_off(NULL);
 

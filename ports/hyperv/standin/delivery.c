@@ -19,7 +19,8 @@ static HANDLE deliverer;
 static DWORD deliverer_id;
 static struct system *being_told;
 
-/* Called with the lock held, which is given up while the callback runs. */
+/* Calls the callback for an item. Called with the lock held; the lock is released while the
+ * callback runs. */
 static void deliver_item(struct item *item)
 {
 	struct system *system = item->system;

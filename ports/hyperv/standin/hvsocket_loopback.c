@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hyper-V sockets where there are none. Linked into a program before ws2_32, it takes the place of
- * the imports of Winsock that matter to an address family: a program that asks for AF_HYPERV gets a
- * TCP socket of the loopback, whose other end is broker.py, which joins it to the guest's vsock.
- * Calls for other kinds of sockets go to Winsock unchanged.
+ * Emulates Hyper-V sockets on a system that has none. A program is linked with this file before
+ * ws2_32. This file then replaces those imports of Winsock that depend on the address family. A
+ * program that asks for AF_HYPERV gets a TCP socket of the loopback. Its other end is broker.py,
+ * which joins it to the guest's vsock. Calls for other kinds of sockets go to Winsock unchanged.
  *
- * A connection begins with one line each way, `connect VM SERVICE TOKEN` and `ok`, or `error N`
- * with the error of Winsock's that connect() fails with. For a socket that is bound there is a
- * connection beside it (`bind VM SERVICE`, `listen PORT`), whose end is the end of the listening;
- * the broker then dials PORT for each guest that comes, and says `from VM SERVICE TOKEN` first.
+ * A connection to the guest begins with one line in each direction. The program's side sends
+ * `connect VM SERVICE TOKEN`. The broker answers `ok`, or `error N` with the number of Winsock's
+ * error, with which connect() then fails. A socket that is bound has a second connection to the
+ * broker, with the lines `bind VM SERVICE` and `listen PORT`. The socket listens as long as the
+ * second connection exists. For each connection of a guest, the broker dials PORT and first sends
+ * `from VM SERVICE TOKEN`.
  *
- * The guest is to see a socket that is closed otherwise than one that has only sent all, which TCP
- * shows alike. So each connection too has one beside it (`life TOKEN`), which ends with the socket
- * or its process.
+ * A guest must see a difference between a socket that was closed and one that has only sent
+ * everything. TCP shows no difference. So each connection has a second one (`life TOKEN`), which
+ * ends with the socket or with the process that has the socket.
  *
- * connect() waits for the guest's answer on a socket that does not block too. ConnectEx, AcceptEx,
- * WSAConnect and WSAAccept are not mapped.
+ * connect() waits for the guest's answer even if the socket is non-blocking. ConnectEx, AcceptEx,
+ * WSAConnect and WSAAccept are not emulated.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -121,7 +123,8 @@ static bool add_mapped(SOCKET socket, const SOCKADDR_HV *local, const SOCKADDR_H
 	return added;
 }
 
-/* Returns a pointer that is valid as long as the program does not close the socket. */
+/* Returns the entry of an emulated socket; NULL for any other socket. The entry exists until the
+ * program closes the socket. */
 static struct mapped *find_mapped(SOCKET socket)
 {
 	struct mapped *found = NULL;
@@ -146,7 +149,7 @@ static bool is_ready(SOCKET socket, bool for_write)
 	       set.fd_count == 1;
 }
 
-/* The program chooses whether the socket blocks, so each byte is waited for. */
+/* Reads one line. Waits for each byte, since the program may have made the socket non-blocking. */
 static bool read_line(SOCKET socket, char line[LINE_BYTES])
 {
 	for (int i = 0; i + 1 < LINE_BYTES; i++) {
@@ -188,7 +191,7 @@ static bool send_line(SOCKET socket, const char *line)
 	return real.send(socket, line, (int)strlen(line), 0) == (int)strlen(line);
 }
 
-/* Returns 0, or the error that the broker gives. */
+/* Sends a line to the broker, and reads the answer. Returns 0, or an error code of Winsock. */
 static int exchange(SOCKET socket, const char *line)
 {
 	char answer[LINE_BYTES];
@@ -234,7 +237,7 @@ static void make_token(char token[TOKEN_BYTES])
 		 InterlockedIncrement(&last));
 }
 
-/* The descriptor that ends with the socket. */
+/* Opens the connection `life TOKEN` to the broker. Returns INVALID_SOCKET if this fails. */
 static SOCKET dial_life(const char *token)
 {
 	SOCKET life = real.socket(AF_INET, SOCK_STREAM, 0);
@@ -292,7 +295,8 @@ static int check_address(const struct sockaddr *address, int len)
 	return address->sa_family == AF_HYPERV ? 0 : WSAEAFNOSUPPORT;
 }
 
-/* The right to bind is asked for at the bind. */
+/* Asks the broker for the right to bind, so that bind() itself fails without that right. Returns 0,
+ * or an error code of Winsock. */
 static int bind_service(struct mapped *at, const SOCKADDR_HV *address)
 {
 	int error;
@@ -326,7 +330,8 @@ static int WSAAPI map_bind(SOCKET socket, const struct sockaddr *address, int le
 	memcpy(&wanted, address, sizeof(wanted));
 	if (at->local.Family)
 		return socket_error(WSAEINVAL);
-	/* Before a connect() all fields may be left open. */
+	/* A bind() with an empty service asks the broker for nothing: a program may call it before
+	 * connect(). */
 	if (memcmp(&wanted.ServiceId, &any, sizeof(any)) != 0)
 		error = bind_service(at, &wanted);
 	if (error)
@@ -481,7 +486,7 @@ static int WSAAPI map_getpeername(SOCKET socket, struct sockaddr *address, int *
 	return at->peer.Family ? give_address(&at->peer, address, len) : socket_error(WSAENOTCONN);
 }
 
-/* The imports: calls of Winsock go through these. */
+/* The import pointers of the program: its calls of Winsock go through these. */
 #define MAP(name, ours) __typeof__(&name) __imp_##name = ours
 MAP(socket, map_socket);
 MAP(WSASocketW, map_socket_w);

@@ -27,8 +27,8 @@ HRESULT operation_begin(HCS_OPERATION handle, HCS_OPERATION_TYPE type, struct sy
 		operation->progress = PROGRESS_PENDING;
 		operation->type = type;
 		operation->users++;
-		/* A handle that was closed meanwhile is known by its operation until the operation
-		 * has ended. */
+		/* Keeps the system until the operation has ended, even if the system's handle is
+		 * closed before. */
 		if (system)
 			system->users++;
 		if (operation->system)
@@ -128,7 +128,7 @@ HRESULT WINAPI HcsWaitForOperationResult(HCS_OPERATION handle, DWORD timeout, PW
 	return result;
 }
 
-/* Documented as not implemented in the real library either. */
+/* Does nothing. By its documentation, the real library does not implement this function either. */
 HRESULT WINAPI HcsCancelOperation(HCS_OPERATION handle)
 {
 	(void)handle;

@@ -233,7 +233,7 @@ static void do_async(char **words)
 	say("timeout", (unsigned long)HcsWaitForOperationResult(operation, 10, NULL), NULL);
 }
 
-/* Begins a start and closes every handle that knows it. */
+/* Begins to start a machine, and closes the handles of the machine and of the operation at once. */
 static void do_drop(char **words)
 {
 	HCS_OPERATION operation = HcsCreateOperation(NULL, NULL);
@@ -286,7 +286,8 @@ static void say_line(const char *word, SOCKET socket)
 	free(wide);
 }
 
-/* Sends the rest of the words as a line, and prints the line that comes back. */
+/* Connects to a service of a machine, and sends the remaining words as a line. Prints the line that
+ * comes back, or the error. */
 static void do_connect(char **words)
 {
 	SOCKADDR_HV to = address_of(words);
@@ -338,8 +339,8 @@ static DWORD WINAPI take_one(void *data)
 		say("frame", 0, wide);
 		free(wide);
 	}
-	/* The guest takes the end of this connection for the end of the host. The connection lasts
-	 * as long as this process. */
+	/* Leaves the connection open until this process ends: the guest takes the end of the
+	 * connection for the end of the host. */
 	return 0;
 }
 
@@ -385,7 +386,8 @@ static DWORD WINAPI await_port(void *data)
 	return read_pipe(data);
 }
 
-/* Tests a pipe that exists before the machine, */
+/* Makes a pipe and waits for the machine to connect to it. This is for a pipe that exists before
+ * the machine. */
 static void do_pipe(char **words)
 {
 	HANDLE pipe = CreateNamedPipeA(words[1], PIPE_ACCESS_DUPLEX, PIPE_TYPE_BYTE | PIPE_WAIT, 1,
@@ -396,7 +398,7 @@ static void do_pipe(char **words)
 		CreateThread(NULL, 0, await_port, pipe, 0, NULL);
 }
 
-/* and a pipe that the machine has made. */
+/* Opens a pipe that the machine has made. */
 static void do_plug(char **words)
 {
 	HANDLE pipe = CreateFileA(words[1], GENERIC_READ, 0, NULL, OPEN_EXISTING, 0, NULL);

@@ -94,7 +94,8 @@ static void take_message(const char *kind, UINT64 number, unsigned value, WCHAR 
 	}
 }
 
-/* Tells every caller that waits, and every system that was open. */
+/* Handles the loss of the connection to the service. All requests and operations end with the error
+ * HCS_E_SERVICE_DISCONNECT, and every open system gets an event. */
 static void lose_service(void)
 {
 	struct operation *operation;
@@ -162,7 +163,9 @@ static SOCKET dial_service(void)
 	return dialed;
 }
 
-/* Called with the lock held. This library's thread reads as long as the process lives. */
+/* Connects to the service, if there is no connection yet. Returns false if this fails. Called with
+ * the lock held. Keeps this library loaded, since its thread reads the connection as long as the
+ * process lives. */
 static bool have_service(void)
 {
 	HMODULE ours;
@@ -209,7 +212,8 @@ static bool send_line(SOCKET socket, UINT64 number, const char *call, const stru
 	return sent;
 }
 
-/* Called with the lock held, which is given up meanwhile. */
+/* Sends a request, and waits until it was answered. Called with the lock held; the lock is released
+ * during the wait. */
 static void await_answer(struct request *request, const char *call, const struct text *fields)
 {
 	SOCKET socket = service;

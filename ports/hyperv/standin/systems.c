@@ -7,7 +7,7 @@
 #include "operations.h"
 #include "service.h"
 
-/* Returns the handle's system with one more user, or NULL. */
+/* Returns the system of the handle, with one more user; NULL if the handle is not valid. */
 static struct system *use_system(HCS_SYSTEM handle)
 {
 	AcquireSRWLockExclusive(&handles_lock);
@@ -84,7 +84,8 @@ HRESULT WINAPI HcsOpenComputeSystem(PCWSTR id, DWORD access, HCS_SYSTEM *opened)
 	return result;
 }
 
-/* From here on no callback of this handle begins, and none runs any more. */
+/* Closes the handle. When this function has returned, no callback of the handle runs, and none
+ * begins. */
 void WINAPI HcsCloseComputeSystem(HCS_SYSTEM handle)
 {
 	struct text fields = {0};
@@ -108,7 +109,7 @@ void WINAPI HcsCloseComputeSystem(HCS_SYSTEM handle)
 	end_use(system);
 }
 
-/* Makes any call that has a system, an operation and a document. */
+/* Begins a call that has a system, an operation and a document as its parameters. */
 static HRESULT begin_on_system(HCS_SYSTEM handle, HCS_OPERATION operation, HCS_OPERATION_TYPE type,
 			       const char *call, PCWSTR document)
 {

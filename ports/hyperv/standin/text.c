@@ -48,8 +48,8 @@ void text_add_number(struct text *text, const char *key, unsigned long long numb
 	text_add(text, digits);
 }
 
-/* Writes every unit by its number: so no encoding can be wrong, and a lone surrogate arrives as it
- * is. */
+/* Adds a key and a string. Each unit that is not plain ASCII is written as its number. So no
+ * encoding can be wrong, and a lone surrogate arrives unchanged. */
 void text_add_wide(struct text *text, const char *key, const WCHAR *value)
 {
 	char unit[8];

@@ -33,7 +33,8 @@ static void open_pipe(const char *name)
 {
 	pipe_end = CreateFileA(name, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_EXISTING,
 			       FILE_FLAG_OVERLAPPED, NULL);
-	/* A pipe for reading only is enough, since it is a console. */
+	/* If the process that made the pipe only reads from it, opens the pipe only for writing.
+	 * This is enough for the output of a console. */
 	if (pipe_end == INVALID_HANDLE_VALUE && GetLastError() == ERROR_ACCESS_DENIED)
 		pipe_end = CreateFileA(name, GENERIC_WRITE, 0, NULL, OPEN_EXISTING,
 				       FILE_FLAG_OVERLAPPED, NULL);

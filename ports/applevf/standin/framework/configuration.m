@@ -14,11 +14,11 @@
 
 #define MEBIBYTE (1024ull * 1024)
 
-/* These two are documented nowhere; the settings can give others. */
+/* Apple documents no value for these two limits. The settings can give other values. */
 #define MEMORY_MIN (32 * MEBIBYTE)
 #define CPUS_MIN 1
 
-/* The value is on the page of maximumTransmissionUnit. */
+/* Apple's page about maximumTransmissionUnit has these two limits. */
 enum { MTU_MIN = 1500, MTU_MAX = 65535 };
 
 @implementation VZVirtualMachineConfiguration
@@ -108,7 +108,8 @@ static NSString *unfit_boot(VZVirtualMachineConfiguration *c)
 			 : @"A Linux boot loader needs a generic platform.";
 }
 
-/* A datagram socket without a peer is not connected. */
+/* Returns why the attachment cannot carry frames; nil if it can. A datagram socket without a peer
+ * is not connected, and is refused. */
 static NSString *unfit_frames(VZFileHandleNetworkDeviceAttachment *attachment)
 {
 	struct sockaddr_storage peer;
@@ -181,7 +182,8 @@ static NSString *unfit_sharing(VZVirtualMachineConfiguration *c)
 	return nil;
 }
 
-/* One attachment is one descriptor of an image. Two writers of an image destroy it. */
+/* Returns why the storage devices are not possible; nil if they are. Two devices must not have the
+ * same attachment, since two writers of one image destroy it. */
 static NSString *unfit_storage(VZVirtualMachineConfiguration *c)
 {
 	NSMutableArray *seen = [NSMutableArray array];
@@ -212,7 +214,8 @@ static NSString *unfit_number(VZVirtualMachineConfiguration *c)
 	return nil;
 }
 
-/* Checks of the ports only what the class's page says: no number is above the maximum. */
+/* Returns why the console devices are not possible; nil if they are. Checks only the rule on
+ * Apple's page about the class: a device has at most its maximum number of ports. */
 static NSString *unfit_console(VZVirtualMachineConfiguration *c)
 {
 	for (VZVirtioConsoleDeviceConfiguration *each in [c consoleDevices]) {
@@ -224,7 +227,8 @@ static NSString *unfit_console(VZVirtualMachineConfiguration *c)
 	return nil;
 }
 
-/* Fails for what is valid, but not possible here. */
+/* Returns the part of the configuration that Apple's framework can have, but this stand-in cannot;
+ * nil if there is none. */
 static NSString *unfit_here(VZVirtualMachineConfiguration *c)
 {
 	if (is_efi(c))

@@ -98,8 +98,8 @@ VZ_READ(NSFileHandle *, fileHandleForWriting)
 
 @implementation VZFileSerialPortAttachment
 
-/* The guest's output goes behind the file's contents, or replaces them. The file is open from now
- * on. */
+/* Opens the file at once, and keeps it open. The guest's output is appended to the file's contents,
+ * or replaces them. */
 - (instancetype)initWithURL:(NSURL *)url append:(BOOL)shouldAppend error:(NSError **)error
 {
 	int how = O_WRONLY | O_CREAT | O_CLOEXEC | (shouldAppend ? O_APPEND : O_TRUNC);
@@ -169,7 +169,7 @@ VZ_NUMBER(BOOL, isConsole, setIsConsole)
 
 @implementation VZVirtioConsolePortConfigurationArray
 
-/* An index without a port has a null. */
+/* Returns the ports by their index. The entry of an index without a port is a null. */
 - (NSArray *)all
 {
 	NSArray *all = [self valueOf:@"all"];

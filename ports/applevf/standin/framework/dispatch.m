@@ -22,8 +22,8 @@ struct work {
 	dispatch_block_t block;
 };
 
-/* A queue's object and its thread share this. When the object is gone, the thread goes on until
- * nothing is left to do. */
+/* The data that a queue's object shares with the queue's thread. When the object is gone, the
+ * thread runs all remaining blocks before it ends. */
 struct lane {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
@@ -76,7 +76,8 @@ static void lane_add(struct lane *lane, dispatch_block_t block)
 	pthread_mutex_unlock(&lane->mutex);
 }
 
-/* Returns the next block. Returns NULL if there will be none. */
+/* Waits for the next block, and returns it. Returns NULL if the queue is closed and has no more
+ * blocks. */
 static dispatch_block_t lane_take(struct lane *lane)
 {
 	dispatch_block_t block = NULL;

@@ -95,7 +95,8 @@ intptr_t dispatch_semaphore_signal(dispatch_semaphore_t object)
 {
 	StandinSemaphore *semaphore = (StandinSemaphore *)object;
 
-	/* A thread that wakes up may release the semaphore at once. */
+	/* Keeps the semaphore until this function ends: a thread that wakes up may release it at
+	 * once. */
 	[semaphore retain];
 	pthread_mutex_lock(&semaphore->_mutex);
 	semaphore->_value++;

@@ -11,12 +11,13 @@ extern void guest_begin(StandinRunner *runner, VZVirtualMachineConfiguration *co
 extern void guest_add_monitor(StandinRunner *runner, int fd);
 extern void guest_add_console(StandinRunner *runner, int fd);
 extern void guest_add_vsock(StandinRunner *runner, int fd);
-/* Adds the port for the share with this number, which is plugged in from the start or later. */
+/* Adds the PCI port for the share with this number. The share is plugged in there at the start of
+ * the machine or later. */
 extern void guest_add_port(StandinRunner *runner, NSUInteger number);
 extern void guest_add_share(StandinRunner *runner, NSString *name, NSString *tag, int fd,
 			    NSUInteger number);
-/* Functions that return the same parts as arguments for QEMU's monitor. The descriptor was sent to
- * the monitor under the device's name. */
+/* Functions that return the parts of a share as arguments for QEMU's monitor. The share's
+ * descriptor was sent to the monitor under the device's name. */
 extern NSString *guest_chardev(NSString *name);
 extern NSDictionary *guest_socket_chardev(NSString *name);
 extern NSDictionary *guest_share_device(NSString *name, NSString *tag, NSUInteger number);

@@ -18,13 +18,14 @@
 #define TCG_WORDS @"tsc=reliable no_timer_check init_on_alloc=1"
 #define VIRTIO @",disable-legacy=on"
 
-/* A comma in a value is written twice. */
+/* Returns the value for a command line of QEMU, in which each comma of a value is written twice. */
 static NSString *escaped(NSString *value)
 {
 	return [value stringByReplacingOccurrencesOfString:@"," withString:@",,"];
 }
 
-/* The path of the settings, by which a person finds the processes of a test. */
+/* Returns the path of the settings as the name of the machine in QEMU's command line. By this name
+ * a person finds the processes of a test. */
 static NSString *label(void)
 {
 	const char *settings = getenv("MICROAGENT_STANDIN_VZ");
@@ -189,7 +190,7 @@ static BOOL add_disk(StandinRunner *runner, VZStorageDeviceConfiguration *disk, 
 		      (is_device ? (NSInteger)VZDiskSynchronizationModeNone
 				 : (NSInteger)VZDiskImageSynchronizationModeNone);
 	NSString *mode = [image isReadOnly] ? @"on" : @"off";
-	/* Makes a new descriptor, which a later run's QEMU does not share. */
+	/* Makes a new descriptor for each run: QEMU of a later run does not share it. */
 	int fd = dup([[image valueOf:@"image"] fileDescriptor]);
 
 	if (fd < 0)
@@ -255,8 +256,8 @@ static NSString *bridge_of(VZNetworkDeviceAttachment *attachment)
 	return [[bridged interface] valueOf:@"bridge"];
 }
 
-/* Returns the attachment that sends frames by the client's socket. Returns nil if it is another
- * kind. */
+/* Returns the attachment that sends frames through the client's socket. Returns nil if the
+ * attachment is of another kind. */
 static VZFileHandleNetworkDeviceAttachment *frames_of(VZNetworkDeviceAttachment *attachment)
 {
 	if (![attachment isKindOfClass:[VZFileHandleNetworkDeviceAttachment class]])

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Installs nothing, in steps that can be watched, failed and cancelled as those of the real
- * installer. At the end the first disk begins with a line that says so. A machine whose
- * installation has begun is in use until the installation is over.
+ * An installer that installs nothing. Its steps can be watched, can be made to fail, and can be
+ * cancelled, as those of Apple's installer. At the end it writes a line to the beginning of the
+ * first disk, which shows that the installation is complete. A machine whose installation has begun
+ * is in use until the installation is over.
  */
 #import "dispatch.h"
 #import "machine.h"

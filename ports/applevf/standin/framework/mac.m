@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The objects that describe a macOS guest. Their representations are opaque to a client; here they
- * are texts. An auxiliary storage is a file that says for which hardware model it was made, so that
- * another model is noticed.
+ * are texts. An auxiliary storage is a file that names the hardware model for which it was made, so
+ * that the use with another model is noticed.
  */
 #import "mac.h"
 

@@ -6,5 +6,6 @@
 #import <Foundation/Foundation.h>
 
 extern BOOL mac_limit_take(id machine);
-/* Gives the place of the machine back. Does nothing for a machine that has no place. */
+/* Gives back the machine's place among the running macOS guests. Does nothing for a machine that
+ * has no place. */
 extern void mac_limit_give(id machine);

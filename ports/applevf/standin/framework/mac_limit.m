@@ -14,13 +14,14 @@ enum { LIMIT = 2 };
 
 static NSMutableDictionary *places; /* descriptors by machine */
 
-/* A name that belongs to the process that bound it, and to nobody when that process is gone. */
+/* Takes the place with this number, by binding a socket to the place's name. While the socket is
+ * open, no other process can bind the name. Returns the socket; -1 if the place is taken. */
 static int bind_place(unsigned number)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const char *settings = getenv("MICROAGENT_STANDIN_VZ");
 	size_t length = settings ? strlen(settings) : 0;
-	/* The end of a path tells more than its beginning, so the end is kept. */
+	/* The name has only the end of a long path, since two paths differ more at their ends. */
 	const char *tail = settings ? settings + (length > 80 ? length - 80 : 0) : "";
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 

@@ -13,7 +13,7 @@
 	dispatch_queue_t _queue;
 	VZVirtualMachineConfiguration *_configuration;
 	VZVirtualMachineState _state;
-	StandinRunner *_runner; /* the present run; nil: the machine does not run */
+	StandinRunner *_runner; /* the current run of QEMU; nil: none */
 	void (^_pending)(
 		NSError *); /* the completion handler of the transition that is under way */
 	NSError *_fatal;    /* the error with which the run will end */
@@ -37,12 +37,13 @@
 - (NSArray *)networkDevices;
 - (NSArray *)sharingDevices;
 - (NSArray *)balloonDevices;
-/* Returns the present run, or nil. */
+/* Returns the current run of QEMU; nil if the machine does not run. */
 - (StandinRunner *)runner;
 
-/* Ends the process if the caller is on another queue. */
+/* Ends the process if the caller is not on the machine's queue. */
 - (void)requireQueue:(const char *)selector;
-/* Marks a point at which the machine dies if the settings say so. */
+/* Reports that the machine has come to this point. If the settings have the fault "die" for the
+ * point, the machine ends with an error. */
 - (void)event:(NSString *)point;
 
 - (void)start:(void (^)(NSError *))completion;

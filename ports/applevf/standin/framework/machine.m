@@ -58,7 +58,7 @@ static const char *state_name(VZVirtualMachineState state)
 	[super dealloc];
 }
 
-/* A machine that no client has any more ends. */
+/* Ends the run of the machine, since no client has the machine any more. */
 - (void)leaveOwner
 {
 	_owner = nil;
@@ -128,7 +128,8 @@ static const char *state_name(VZVirtualMachineState state)
 
 /* --- states ---------------------------------------------------------------------------------- */
 
-/* Programs follow the state by key-value observing (Code-Hex/vz virtualization_11.m). */
+/* Sets the state. Reports the change by key-value observing, which programs use to follow the state
+ * (Code-Hex/vz virtualization_11.m). */
 - (void)enter:(VZVirtualMachineState)state
 {
 	[_owner willChangeValueForKey:@"state"];
@@ -140,7 +141,8 @@ static const char *state_name(VZVirtualMachineState state)
 					    forKey:@"state"]);
 }
 
-/* Each completion handler is called once, and not during the call that it was given to. */
+/* Calls the completion handler later, on the queue: a handler is called once, and never during the
+ * call that has passed it. */
 - (void)answer:(void (^)(NSError *))completion error:(NSError *)error
 {
 	if (!completion)
@@ -366,7 +368,8 @@ static NSError *stopped_unexpectedly(void)
 		[_runner kill];
 }
 
-/* Has QEMU do it: the state says that it is under way, and goes back if it fails. */
+/* Sends a command to QEMU. The state already shows that the command is under way. Sets the state to
+ * `there` when QEMU has done the command, or to `back` if the settings have a fault for it. */
 - (void)command:(NSString *)command
 	  reach:(VZVirtualMachineState)there
 	   else:(VZVirtualMachineState)back
@@ -384,7 +387,7 @@ static NSError *stopped_unexpectedly(void)
 			      then:^(NSDictionary *answer, NSString *error) {
 				(void)answer;
 				if (error)
-					return; /* it has ended, which is told */
+					return; /* QEMU has ended, which runnerEnded: reports */
 				[self enter:there];
 				[self finish:nil];
 				[self event:command];
@@ -436,7 +439,8 @@ static NSError *stopped_unexpectedly(void)
 	return _balloonTarget;
 }
 
-/* The value is rounded down and clamped, as the class's page says. */
+/* Rounds the value down to whole MiB and limits it to the allowed sizes, as Apple's page about the
+ * class documents. */
 - (void)setBalloonTarget:(uint64_t)target
 {
 	uint64_t least = [VZVirtualMachineConfiguration minimumAllowedMemorySize];

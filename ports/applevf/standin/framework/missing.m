@@ -7,8 +7,8 @@
 
 #import "settings.h"
 
-/* Foundation's own function, which finds no class of the framework if the settings say "framework":
- * false. */
+/* Replaces Foundation's function of this name. If the settings have "framework": false, finds no
+ * class of the framework. */
 Class NSClassFromString(NSString *name)
 {
 	static Class (*foundations)(NSString *);

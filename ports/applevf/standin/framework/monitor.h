@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* QEMU's machine protocol (docs/interop/qmp-spec of QEMU). All blocks are called on the queue. */
+/* QEMU's machine protocol (docs/interop/qmp-spec of QEMU). All blocks that are passed to a monitor
+ * are called on its queue. */
 #pragma once
 
 #import <Foundation/Foundation.h>
@@ -24,7 +25,7 @@ typedef void (^MonitorAnswer)(NSDictionary *answer, NSString *error);
 		   event:(void (^)(NSDictionary *))event
 		     end:(void (^)(void))end;
 - (void)execute:(NSString *)command arguments:(NSDictionary *)arguments then:(MonitorAnswer)answer;
-/* Sends QEMU a copy of `fd` under that name, and closes `fd`. */
+/* Sends QEMU a copy of `fd` under the name `name`, and closes `fd`. */
 - (void)sendDescriptor:(int)fd name:(NSString *)name;
 
 @end

@@ -104,7 +104,7 @@
 		       [[line objectForKey:@"error"] objectForKey:@"desc"]);
 }
 
-/* Callers that wait for an answer are told before the end is reported. */
+/* Reports the end of QEMU. Before that, tells it to each caller that waits for an answer. */
 - (void)finish
 {
 	NSArray *left = [_waiting allValues];
@@ -114,7 +114,7 @@
 		answer(nil, @"QEMU has ended");
 	[_waiting removeAllObjects];
 	_end();
-	/* The blocks retain the objects that retain this one. */
+	/* Releases the blocks here: they retain objects that retain this object. */
 	[_event release];
 	[_end release];
 	_event = nil;

@@ -13,7 +13,7 @@ enum { MAC_BYTES = 6, MAC_MULTICAST = 1, MAC_LOCAL = 2, MTU_DEFAULT = 1500 };
 
 @implementation VZMACAddress
 
-/* The form is six times two hexadecimal digits, between colons. */
+/* Accepts only six pairs of hexadecimal digits with colons between them. */
 - (instancetype)initWithString:(NSString *)string
 {
 	unsigned byte[MAC_BYTES];
@@ -90,7 +90,7 @@ VZ_INIT
 @implementation VZBridgedNetworkInterface
 VZ_SHARED
 
-/* The defaults of a Mac, if the settings say nothing else. */
+/* Returns the interfaces of an ordinary Mac, for settings without "interfaces". */
 static NSArray *default_interfaces(void)
 {
 	NSDictionary *ethernet =
@@ -138,8 +138,8 @@ VZ_READ(VZBridgedNetworkInterface *, interface)
 
 @implementation VZFileHandleNetworkDeviceAttachment
 
-/* A file handle that is no datagram socket raises an exception: Code-Hex/vz#96, which has the two
- * texts. */
+/* Raises an exception if the file handle is not a datagram socket. The two texts of the exception
+ * are from Code-Hex/vz#96. */
 - (instancetype)initWithFileHandle:(NSFileHandle *)fileHandle
 {
 	int type = 0;

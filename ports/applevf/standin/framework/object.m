@@ -19,7 +19,8 @@ static id duplicate(id value)
 
 @implementation VZStandinObject
 
-/* For all classes without parameters. A class that may not be made so does not declare it. */
+/* The -init of all classes that need no parameters. A class whose objects are made in another way
+ * declares -init as unavailable. */
 - (id)init
 {
 	return [self initValues];

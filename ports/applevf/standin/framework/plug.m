@@ -74,7 +74,8 @@
 	[self settle];
 }
 
-/* Goes step by step to the wanted state. */
+/* Begins the next step from the current share to the wanted one. Each step calls this method again
+ * at its end. */
 - (void)settle
 {
 	if (!_running)
@@ -146,7 +147,8 @@
 			      }];
 }
 
-/* Ends its process, QEMU's end of it, and the device. */
+/* Plugs the wanted share in: starts its process, connects QEMU to the process, and adds the
+ * device. */
 - (void)plug
 {
 	NSError *error = nil;

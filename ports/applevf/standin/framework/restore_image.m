@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A restore image is a ZIP archive (an IPSW). Here only the archive's first bytes are checked. The
- * settings say what is in it, and where the latest image is. Completion handlers run "on an
- * arbitrary thread".
+ * settings tell what the image contains, and where the latest image is. Completion handlers run "on
+ * an arbitrary thread", as Apple documents.
  */
 #import "dispatch.h"
 #import "entitlements.h"

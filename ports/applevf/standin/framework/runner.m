@@ -99,7 +99,8 @@ static BOOL make_pair(int type, int fds[2])
 
 /* --- the machine's parts --------------------------------------------------------------------- */
 
-/* Makes a copy: the client may close its own descriptor, which may be one of the standard three. */
+/* Gives the keeper a copy of the descriptor. The client may close its own descriptor, which may
+ * also be one of the standard three. */
 - (int)giveCopy:(NSFileHandle *)handle
 {
 	return [self give:fcntl([handle fileDescriptor], F_DUPFD_CLOEXEC, 3)];
@@ -109,7 +110,7 @@ static NSFileHandle *read_by_guest(VZSerialPortAttachment *attachment)
 {
 	if ([attachment isKindOfClass:[VZFileHandleSerialPortAttachment class]])
 		return [(VZFileHandleSerialPortAttachment *)attachment fileHandleForReading];
-	return nil; /* a file is only written to */
+	return nil; /* an attachment to a file gives the guest no input */
 }
 
 static NSFileHandle *written_by_guest(VZSerialPortAttachment *attachment)
@@ -175,8 +176,8 @@ static NSFileHandle *written_by_guest(VZSerialPortAttachment *attachment)
 			return NO;
 		[_plugs addObject:plug];
 	}
-	/* There are two virtiofsd, in C and in Rust. Where the one in Rust is installed (Debian 13),
-	 * the name of the one in C is a link to it. */
+	/* virtiofsd exists as a program in C and as one in Rust. Where the one in Rust is installed
+	 * (Debian 13), the name of the one in C is a link to it. */
 	NSString *in_c = @"/usr/lib/qemu/virtiofsd", *in_rust = @"/usr/libexec/virtiofsd";
 	BOOL has_rust = [[NSFileManager defaultManager] isExecutableFileAtPath:in_rust];
 	[self option:@"--virtiofsd"
@@ -184,7 +185,8 @@ static NSFileHandle *written_by_guest(VZSerialPortAttachment *attachment)
 	return YES;
 }
 
-/* The directories exist before the guest can ask for them. */
+/* Begins to share the directories before the guest runs, so that they exist when it asks for
+ * them. */
 - (BOOL)fillShares:(NSError **)error
 {
 	for (StandinPlug *each in _plugs)
@@ -227,7 +229,8 @@ static void open_log(posix_spawn_file_actions_t *actions)
 					 O_WRONLY | O_APPEND | O_CREAT, 0600);
 }
 
-/* A child does not inherit the process's settings of signals. */
+/* Makes the child start with no blocked signals and with the default actions, whatever this process
+ * has set. */
 static void plain_signals(posix_spawnattr_t *attributes)
 {
 	sigset_t none, all;
@@ -249,7 +252,7 @@ static void plain_signals(posix_spawnattr_t *attributes)
 	posix_spawnattr_init(&attributes);
 	open_log(&actions);
 	plain_signals(&attributes);
-	/* A copy to the same number makes the descriptor inheritable. */
+	/* By a copy to its own number, the child inherits the descriptor. */
 	for (NSNumber *fd in [_given arrayByAddingObjectsFromArray:_lent])
 		posix_spawn_file_actions_adddup2(&actions, [fd intValue], [fd intValue]);
 	char **vector = vector_of(words);
@@ -258,8 +261,8 @@ static void plain_signals(posix_spawnattr_t *attributes)
 	posix_spawnattr_destroy(&attributes);
 	if (error)
 		return error;
-	/* The process has a child that goes on, and ends itself. Another thread may have waited for
-	 * it meanwhile. */
+	/* Waits for the process, which starts a child that goes on, and then ends. Another thread
+	 * may have waited for the process already, so an error is ignored. */
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		continue;
 	return 0;
@@ -329,7 +332,7 @@ static void plain_signals(posix_spawnattr_t *attributes)
 	if (!make_pair(SOCK_STREAM, fds))
 		return NO;
 	guest_add_monitor(self, fds[1]);
-	/* By these two references the process keeps this object as long as QEMU runs. */
+	/* The two blocks retain this object, so it exists as long as QEMU runs. */
 	_monitor = [[StandinMonitor alloc] initWithDescriptor:fds[0]
 		queue:[_machine queue]
 		event:^(NSDictionary *line) {

@@ -13,7 +13,7 @@
 /* The object behind each device: its machine, and its number among devices of its kind. */
 @interface StandinPlace : NSObject {
       @public
-	StandinMachine *machine; /* not retained; nil: it has gone */
+	StandinMachine *machine; /* not retained; nil: it is being freed, or was freed */
 	NSUInteger number;
 }
 @end
@@ -66,7 +66,7 @@ NSArray *running_network_devices(StandinMachine *machine)
 	return all;
 }
 
-/* A card without an attachment has no link. */
+/* Sets whether the card has a link. A card without an attachment has no link. */
 static void set_link(StandinPlace *place, BOOL up)
 {
 	NSDictionary *arguments = [NSDictionary
@@ -110,7 +110,8 @@ void running_network_disconnect(VZNetworkDevice *device)
 	return [self valueOf:@"attachment"];
 }
 
-/* An attachment that is not possible is reported as lost, later: the page of the property. */
+/* Sets the attachment of a card. If the attachment is not possible, reports it as lost later, as
+ * Apple's page about the property documents. */
 - (void)setAttachment:(VZNetworkDeviceAttachment *)attachment
 {
 	StandinPlace *place = place_of(self, "-[VZNetworkDevice setAttachment:]");

@@ -9,7 +9,7 @@
 #import "entitlements.h"
 #import "settings.h"
 
-/* Any numbers will do, if they differ. */
+/* The type ids of CoreFoundation's types. The numbers only have to differ from each other. */
 enum { TYPE_OTHER = 1, TYPE_STRING = 7, TYPE_BOOLEAN = 21, TYPE_NUMBER = 22 };
 
 CFTypeRef CFRetain(CFTypeRef cf)
@@ -49,7 +49,9 @@ Boolean CFBooleanGetValue(CFBooleanRef boolean)
 
 /* --- entitlements ---------------------------------------------------------------------------- */
 
-/* The entitlements that any signer can give. Only Apple gives com.apple.vm.networking. */
+/* Returns the value of an entitlement that the settings do not name. Any signer can give
+ * com.apple.security.virtualization, so the program has it. Only Apple gives
+ * com.apple.vm.networking. */
 static id default_entitlement(NSString *name)
 {
 	return [name isEqualToString:ENTITLEMENT_VIRTUALIZATION] ? [NSNumber numberWithBool:YES]

@@ -17,16 +17,18 @@ extern NSString *settings_text(NSString *key, NSString *otherwise);
 extern unsigned long long settings_number(NSString *key, unsigned long long otherwise);
 extern BOOL settings_flag(NSString *key, BOOL otherwise);
 
-/* Returns the fault that the settings want at this point, or nil. A fault happens only after as
- * many calls as its "after" says, and at most as often as its "times" says. */
+/* Returns the fault that the settings want at this point; nil if they want none. The fault's member
+ * "after" is how many calls come before the first fault. Its member "times" is how many faults come
+ * at most. */
 extern NSDictionary *settings_fault(NSString *point);
-/* Returns the error for a fault: of VZErrorDomain, or with the domain and code that the fault
- * names. */
+/* Returns the error for a fault. Its domain and code are those that the fault names. Without them
+ * they are VZErrorDomain and `code`. */
 extern NSError *settings_fault_error(NSDictionary *fault, NSInteger code);
 
 /* Writes a line of JSON to the file that the settings name as "record". */
 extern void settings_record(NSString *call, NSDictionary *details);
 
-/* True once every class has its methods. GNUstep 1.31 asks for classes by name before that, in an
- * +initialize that shim.m's +load causes, when its strings do not work yet. */
+/* True when every class has its methods. Before that time GNUstep 1.31 already asks for classes
+ * by name, in an +initialize that the +load of shim.m causes. GNUstep's strings do not work yet
+ * then. */
 extern bool are_classes_there;

@@ -61,7 +61,7 @@
 
 /* --- messages -------------------------------------------------------------------------------- */
 
-/* Returns nil, or the error. */
+/* Sends a message to the share's process. Returns nil, or the text of an error. */
 - (NSString *)tell:(char)letter name:(NSString *)name path:(NSString *)path
 {
 	NSMutableData *message = [NSMutableData dataWithBytes:&letter length:1];
@@ -103,7 +103,8 @@ static BOOL same_directory(VZSharedDirectory *a, VZSharedDirectory *b)
 		     path:[[directory URL] path]];
 }
 
-/* Removes directories first, and adds new ones then. */
+/* Changes the directories of the share from `before` to `after`: first removes directories, and
+ * then adds new ones. Returns nil, or the text of an error. */
 - (NSString *)exchange:(NSDictionary *)before with:(NSDictionary *)after
 {
 	NSString *wrong = nil;
@@ -151,8 +152,8 @@ static BOOL same_directory(VZSharedDirectory *a, VZSharedDirectory *b)
 	return share == _share;
 }
 
-/* virtiofsd has the root of the share open. So the contents can be exchanged, and the root
- * cannot. */
+/* Changes the directories in a share of several directories. virtiofsd has the root of the share
+ * open. So its contents can be exchanged, but the root itself cannot. */
 - (BOOL)change:(VZDirectoryShare *)share
 {
 	if (!is_multiple(share) || !is_multiple(_share))

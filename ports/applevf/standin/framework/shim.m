@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks as objects. libBlocksRuntime knows nothing of Objective-C: its blocks answer no message,
- * and copying one keeps no object that it captured. Here the classes of blocks, which the compiler
- * names in every block, are room for a copy of a class of ours, and what is called for each
- * captured variable sends retain and release to objects.
+ * Makes blocks objects of Objective-C. libBlocksRuntime does not know Objective-C: its blocks
+ * answer no message, and a copy of a block does not retain the objects that the block has captured.
+ * The compiler puts the name of a class into every block. Here each such name is memory, which gets
+ * a copy of the class StandinBlock. The two functions for captured variables send retain and
+ * release to objects.
  *
- * This must be linked before libBlocksRuntime, and that before libgnustep-base, which has a third
- * set of these names.
+ * This file must be linked before libBlocksRuntime. libBlocksRuntime must be linked before
+ * libgnustep-base, which defines these names too.
  */
 #import <Foundation/Foundation.h>
 
@@ -38,14 +39,16 @@ bool are_classes_there;
 
 @implementation StandinBlock
 
-/* Its class does not tell: this _Block_copy leaves that of the stack in the copy. */
+/* Returns true if the block is on the heap. The block's class does not show this: _Block_copy() of
+ * libBlocksRuntime leaves the class of a block on the stack in the copy. */
 static BOOL is_on_heap(id block)
 {
 	return (((struct Block_layout *)block)->flags & BLOCK_NEEDS_FREE) != 0;
 }
 
-/* When a block is used all classes exist. Only a class that has been sent a message has its methods
- * ready, and the methods are copied. */
+/* Copies the class StandinBlock to the names that the compiler uses. A class has its methods ready
+ * only after it was sent a message, so one object is made before the copy. No block is used before
+ * all classes exist. */
 + (void)load
 {
 	id any = [[self alloc] init];

@@ -13,7 +13,7 @@
 	StandinMachine *_machine; /* not retained */
 	VZVirtioSocketDevice *_device;
 	NSMutableDictionary *_listeners; /* by port */
-	/* The sockets of the present run; NULL: the machine does not run. */
+	/* The sockets of the current run of QEMU; NULL: the machine does not run. */
 	struct vsock_room *_room;
 }
 

@@ -112,7 +112,8 @@ static void record_port(NSString *call, uint32_t port)
 						    forKey:@"port"]);
 }
 
-/* For a connection that the guest made, nobody tells the guest's port. */
+/* Returns a number in place of the guest's port, which this process is not told for a connection
+ * that the guest has made. */
 static uint32_t some_port(void)
 {
 	static uint32_t last = 49152;
@@ -139,8 +140,8 @@ static uint32_t some_port(void)
 	[super dealloc];
 }
 
-/* The device retains this object. So this object makes the device on demand, and returns the same
- * one as long as somebody has it. */
+/* Returns a new device object at each call. This object does not keep the device, since the device
+ * retains this object. */
 - (VZVirtioSocketDevice *)device
 {
 	return [[[VZVirtioSocketDevice alloc] initHidden:self] autorelease];
@@ -228,7 +229,8 @@ static uint32_t some_port(void)
 		vz_misused(@"the stand-in has %d ports for listeners, and no more", ROOM_PORTS);
 }
 
-/* Runs on the thread that accepts. */
+/* Passes a connection of the guest to the queue, where the listener of the port may refuse it. Runs
+ * on the thread that accepts connections. */
 - (void)offer:(int)fd port:(uint32_t)port queue:(dispatch_queue_t)queue
 {
 	VZVirtioSocketConnection *connection =

@@ -7,7 +7,7 @@
 
 #define BLOCK 512
 #define IDENTIFIER_MAX 20
-/* In seconds. Apple's value is not published. */
+/* The default timeout of a network block device, in seconds. Apple does not publish its value. */
 #define NBD_TIMEOUT 10
 
 @implementation VZStorageDeviceAttachment
@@ -25,8 +25,8 @@ VZ_SHARED
 			      error:error];
 }
 
-/* Requires a raw image of whole blocks that can be opened in the mode that is asked for: the
- * documentation of the class. */
+/* Returns why the image cannot be used; nil if it can. By Apple's page about the class, it must be
+ * a raw image of whole blocks, which can be opened in the mode that is asked for. */
 static NSString *unfit_image(NSURL *url, int fd)
 {
 	struct stat about;
@@ -88,7 +88,7 @@ VZ_READ(NSURL *, URL)
 
 @implementation VZDiskBlockDeviceStorageDeviceAttachment
 
-/* The handle is kept, and open until the machine starts: the page of the class. */
+/* Keeps the handle. By Apple's page about the class, it stays open until the machine starts. */
 - (instancetype)initWithFileHandle:(NSFileHandle *)fileHandle
 			  readOnly:(BOOL)readOnly
 	       synchronizationMode:(VZDiskSynchronizationMode)synchronizationMode
@@ -155,7 +155,7 @@ VZ_READ(NSURL *, URL)
 			      error:error];
 }
 
-/* The schemes of NBD's page on URIs: by TCP to a host, or to a Unix socket. */
+/* Accepts the schemes that NBD's page on URIs has, for TCP to a host and for a Unix socket. */
 + (BOOL)validateURL:(NSURL *)URL error:(NSError **)error
 {
 	NSString *scheme = [URL scheme];
@@ -187,7 +187,7 @@ VZ_READ(NSURL *, URL)
 	return [[self valueOf:@"synchronizationMode"] integerValue];
 }
 
-/* Not retained, since a weak property is not. */
+/* Returns the delegate, which is not retained, since the property is weak. */
 - (id<VZNetworkBlockDeviceStorageDeviceAttachmentDelegate>)delegate
 {
 	return [[self valueOf:@"delegate"] nonretainedObjectValue];
@@ -228,7 +228,8 @@ VZ_READ(VZStorageDeviceAttachment *, attachment)
 
 VZ_READ(NSString *, blockDeviceIdentifier)
 
-/* "Setting the identifier to an invalid string results in a fatal error" (its page). */
+/* Apple's page about the property: "Setting the identifier to an invalid string results in a fatal
+ * error". */
 - (void)setBlockDeviceIdentifier:(NSString *)blockDeviceIdentifier
 {
 	if (![[self class] validateBlockDeviceIdentifier:blockDeviceIdentifier error:NULL])

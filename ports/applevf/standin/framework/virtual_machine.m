@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything is called on the machine's queue. The exceptions are those that public programs rely
- * on: the making of the machine, its delegate and its lists of devices (facts.md).
+ * A program must make every call to a machine on the machine's queue. Some calls are allowed
+ * everywhere, since public programs rely on that: those that make the machine, and those for its
+ * delegate and its lists of devices (facts.md).
  */
 #import "configuration.h"
 #import "machine.h"

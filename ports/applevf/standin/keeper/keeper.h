@@ -32,8 +32,10 @@ struct share_ends {
 };
 
 struct keeper {
-	int lifeline; /* a pipe that ends when the framework gives the machine up */
-	int holder;   /* the pidfd of the process that asked for the machine */
+	/* A socket that ends when the framework gives the machine up. It also brings the
+	 * descriptors of further shares. */
+	int lifeline;
+	int holder; /* the pidfd of the process that asked for the machine */
 	struct serial_port serial;
 	struct vsock_ends vsock;
 	struct share_ends shares[SHARES_MAX];

@@ -18,7 +18,8 @@
 #include "keeper.h"
 #include "vsockd/core.h"
 
-/* tests/standin/firecracker/vsock.c: the vsock device as a part of this program. */
+/* Serves the vsock device as a part of this program. tests/standin/firecracker/vsock.c has the
+ * code. */
 int standin_vsock(int vhost_fd, int listen_fd, unsigned guest_cid, const struct host_port *ports,
 		  unsigned nports);
 
@@ -60,7 +61,8 @@ pid_t keeper_fork(const int *fds, int count)
 	return 0;
 }
 
-/* The paths of its words name descriptors of this process, so those stay open. */
+/* Serves the vsock device in this process. The paths in the table of ports name descriptors of this
+ * process, so these descriptors stay open. */
 static void serve_vsock(const struct vsock_ends *ends)
 {
 	struct stat about;
@@ -140,7 +142,8 @@ static struct pollfd wait_for(int fd, short events)
 	return (struct pollfd){.fd = events ? fd : -1, .events = events};
 }
 
-/* Takes the descriptors of another share. Returns false if the machine has been let go. */
+/* Receives the descriptors of another share, and starts the share's process. Returns false if the
+ * framework has given the machine up. */
 static bool take_message(struct keeper *k)
 {
 	_Alignas(struct cmsghdr) char room[CMSG_SPACE(2 * sizeof(int))];
@@ -162,7 +165,8 @@ static bool take_message(struct keeper *k)
 	return true;
 }
 
-/* Moves bytes until the machine is let go (returns false) or QEMU has ended (returns true). */
+/* Moves the bytes of the serial port. Returns true when QEMU has ended; false when the framework
+ * has given the machine up, or the process that asked for the machine has ended. */
 static bool run_machine(struct keeper *k, int qemu, struct pump *to_guest, struct pump *to_client)
 {
 	for (;;) {
@@ -188,7 +192,8 @@ static bool run_machine(struct keeper *k, int qemu, struct pump *to_guest, struc
 			pump_in(to_guest);
 		if (fds[WAIT_OUT].revents)
 			pump_in(to_client);
-		/* Delivers the guest's last output before its end. */
+		/* Returns only when the guest's last output was delivered, even if QEMU has already
+		 * ended. */
 		if (fds[WAIT_QEMU].revents && !fds[WAIT_OUT].revents && to_client->length == 0)
 			return true;
 	}
@@ -268,8 +273,8 @@ int main(int argc, char **argv)
 		return 2;
 	k.qemu = argv + optind;
 	signal(SIGPIPE, SIG_IGN);
-	/* The process is nobody's child, so a client that waits for its own children does not see
-	 * it. */
+	/* The keeper goes on in a child whose parent ends. So it is not a child of the client, and
+	 * a client that waits for its children does not wait for the keeper. */
 	pid_t pid = fork();
 	if (pid)
 		return pid < 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Moves the bytes of the serial port. The client's descriptors keep their mode, since other
- * processes that share them have the same mode. So they are read and written only when poll() says
- * that it is possible, and a write has at most the size for which a pipe has room then. */
+/* Moves the bytes of the serial port. The client's descriptors stay blocking or non-blocking as
+ * they are: a change would apply to other processes that share them. So they are read and written
+ * only when poll() reports that this is possible. A write has at most PIPE_BUF bytes, for which a
+ * pipe then has room. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -32,7 +33,7 @@ void pump_in(struct pump *pump)
 		pump->length = 0;
 }
 
-/* The bytes for an end that cannot be written to any more are lost. */
+/* Writes the bytes that were read. If nobody can read them any more, drops them. */
 void pump_out(struct pump *pump)
 {
 	size_t some = pump->length < PIPE_BUF ? pump->length : PIPE_BUF;

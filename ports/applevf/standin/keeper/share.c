@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directories of one share, in a mount namespace of its own: bind mounts on a file system in
- * memory, or one on its root, which virtiofsd serves. It stays in that namespace, so that
- * directories can come and go while it runs.
+ * Serves the directories of one share, in a separate mount namespace. There a file system in memory
+ * has a bind mount for each directory, or one bind mount on its root. virtiofsd serves this file
+ * system. This process stays in the namespace, so that directories can be added and removed while
+ * virtiofsd runs.
  *
- * A message is a letter, a name, NUL, a path, NUL; each is answered by "ok" or by what went wrong.
- *   R, W   the whole share is this directory, read-only or not
- *   r, w   a directory of that name in it
- *   -      takes the directory of that name away
+ * A message is a letter, a name, NUL, a path, NUL. The answer is "ok" or the text of an error.
+ *   R, W   makes the directory at the path the whole share, read-only (R) or writable (W)
+ *   r, w   adds the directory at the path under the name, read-only (r) or writable (w)
+ *   -      removes the directory with the name
  *   g      starts virtiofsd
  */
 #include <errno.h>
@@ -23,7 +24,8 @@
 
 #include "keeper.h"
 
-/* A directory that every system has and that no share uses. */
+/* The directory on which the share's file system is mounted. Every system has this directory, and
+ * no share uses it. */
 #define STAGE "/sys"
 
 static int write_id_map(const char *file, unsigned id)
@@ -39,7 +41,8 @@ static int write_id_map(const char *file, unsigned id)
 	return n == length ? 0 : -1;
 }
 
-/* An ordinary user is root in a user namespace, and may mount there. */
+/* Makes a user namespace and a mount namespace, for a user other than root. This user is root in
+ * the user namespace, and may mount there. */
 static int unshare_as_user(void)
 {
 	unsigned uid = geteuid(), gid = getegid();
@@ -102,7 +105,8 @@ static int start_virtiofsd(const struct share_ends *ends, const char *virtiofsd)
 	if (pid)
 		return pid < 0 ? -1 : 0;
 	snprintf(fd, sizeof(fd), "--fd=%d", ends->listen);
-	/* The virtiofsd in C is QEMU's (Debian 12); the one in Rust has its own options. */
+	/* Uses the options of the virtiofsd that was a part of QEMU (in C, Debian 12), or those of
+	 * the virtiofsd in Rust. */
 	if (strstr(virtiofsd, "/qemu/"))
 		execl(virtiofsd, virtiofsd, "-f", fd, "-o", "source=" STAGE, "-o", "sandbox=chroot",
 		      "-o", "log_level=err", (char *)NULL);
@@ -152,5 +156,5 @@ void share_serve(const struct share_ends *ends, const char *virtiofsd)
 		if (send(ends->control, answer, strlen(answer), MSG_NOSIGNAL) < 0)
 			break;
 	}
-	_exit(0); /* and virtiofsd ends with it */
+	_exit(0); /* virtiofsd ends when this process ends */
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent of macOS guests and a client that sends it anything, in both forms: raw bytes, or (so
- * that the fuzzer need not guess lengths) the input cut at newlines into payloads and framed, in
- * which 'I' at the front stands for a stdin frame of the request whose number is the next byte.
+ * Runs the agent of macOS guests with a client that sends it anything. The first byte of the input
+ * selects one of two forms. In one form the client sends the remaining bytes as they are. In the
+ * other form it cuts them at newlines, and sends each line as the payload of a frame, so that the
+ * fuzzer need not guess lengths. A line that begins with 'I' becomes a stdin frame: its second byte
+ * is the number of the request.
  *
- * Commands exist on paper alone: they have said something, take all stdin, and end when the input
- * has it so. Reads the messages of the agent, which must be whole.
+ * No command is really run. Each command has written four bytes to stdout, and takes all of its
+ * stdin. The length of a line of the input decides whether a command's output ends after the line.
+ * The fuzzer checks that each frame of the agent has a valid type.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -24,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define COMMANDS 64
 
-static int running[COMMANDS]; /* ends by which their outputs are open */
+static int running[COMMANDS]; /* the write ends of the commands' outputs */
 static size_t running_count;
 
 /* --- in the place of mac_spawn.c -------------------------------------------------------------- */
@@ -89,7 +92,8 @@ static void hear(struct client *c)
 		buf_consume(&c->heard, c->heard.len);
 }
 
-/* Never waits: the end of a child is told, of which there is none. */
+/* Lets the agent handle its events. Raises SIGCHLD before that, although no child exists, so that
+ * the agent never waits. */
 static void turn(struct client *c)
 {
 	raise(SIGCHLD);

@@ -20,8 +20,8 @@ static void exec_of_an_envelope(void **state)
 	json_decref(answer);
 }
 
-/* The command's user is not root, though the agent is. It has a session of its own, and owns the
- * files that it makes. */
+/* A command runs as the user of the test, or as nobody if the test runs as root. It has its own
+ * session, the umask 0022, and /dev/null as its stdin. */
 static void who_a_command_is(void **state)
 {
 	struct macos *m = *state;
@@ -113,7 +113,8 @@ static void bytes_that_are_no_text(void **state)
 	json_decref(answer);
 }
 
-/* All processes of its group end, also those in the background. */
+/* At the timeout of a command all processes of its process group end, also those in the
+ * background. */
 static void a_timeout_kills_the_whole_group(void **state)
 {
 	struct macos *m = *state;
@@ -136,7 +137,8 @@ static void a_timeout_kills_the_whole_group(void **state)
 	await_gone(fifo);
 }
 
-/* A process in the background lives on, and nobody waits for it. */
+/* The command leaves a process in the background, which lives on. The agent does not wait for the
+ * end of that process. */
 static void a_child_in_the_background(void **state)
 {
 	struct macos *m = *state;
@@ -246,7 +248,8 @@ static void a_client_that_asks_nothing(void **state)
 	hear_end(*state);
 }
 
-/* A command may take longer. The connection waits for the request behind its answer. */
+/* A command may take longer than the limit for idle connections. After the answer the agent waits
+ * for another request until that limit, and then closes the connection. */
 static void a_client_that_asks_nothing_more(void **state)
 {
 	struct macos *m = *state;
@@ -375,7 +378,7 @@ static void a_config_that_asks_for_more(void **state)
 		say_frame(m->control, wrong[i], strlen(wrong[i]));
 		assert_false(hear_more(m, m->control)); /* closed instead of ready */
 		say_text(m, "{\"op\":\"exec\",\"payload\":{\"command\":[\"true\"]}}\n");
-		json_decref(hear_line(m)); /* and the agent goes on */
+		json_decref(hear_line(m)); /* the agent itself goes on */
 		assert_int_equal(macos_stop(state), 0);
 		assert_int_equal(macos_start(state), 0);
 	}

@@ -24,7 +24,7 @@ static void hear_start(struct macos *m, json_int_t number)
 	json_decref(answer);
 }
 
-/* Adds the bytes of frames of the type to text until it has len bytes. */
+/* Reads frames of the type, and adds their bytes to `text` until it has `len` bytes. */
 static void hear_output(struct macos *m, uint8_t type, json_int_t number, char *text, size_t len)
 {
 	size_t got = 0;
@@ -70,7 +70,8 @@ static void stdin_and_output_as_they_come(void **state)
 	hear_output(m, AGENT_FRAME_STDERR, 1, text, 5);
 	assert_string_equal(text, "done\n");
 	json_decref(hear_exit(m, 1, 3));
-	/* The connection stays, and a number that is free may be used again. */
+	/* The connection stays open after the exit, and the number 1 may be used for another
+	 * request. */
 	say_json(m->fd, stream_request(1, "exit 4"));
 	hear_start(m, 1);
 	json_decref(hear_exit(m, 1, 4));
@@ -88,7 +89,7 @@ static void requests_are_told_apart(void **state)
 	say_stdin(m, 9, "nine\n", 5);
 	hear_output(m, AGENT_FRAME_STDOUT, 9, text, 5);
 	json_decref(hear_exit(m, 9, 0));
-	say_stdin(m, 9, "late", 4); /* it crossed the exit on the way */
+	say_stdin(m, 9, "late", 4); /* the command has already ended */
 	say_event(m, "cancel", 9);
 	say_stdin(m, 7, "seven\n", 6);
 	hear_output(m, AGENT_FRAME_STDOUT, 7, text, 6);
@@ -102,7 +103,8 @@ static void signals_and_cancels(void **state)
 	int fifo = make_fifo(m, path);
 	json_t *answer;
 
-	/* The shell may write to stderr how its sleep died. */
+	/* Sends the shell's stderr to /dev/null, since the shell may report there that a signal has
+	 * ended its sleep. */
 	say_json(m->fd, stream_request(1, "exec 2>/dev/null; trap 'echo hup; exit 9' HUP; echo up; "
 					  "while :; do sleep 0.1; done"));
 	hear_start(m, 1);
@@ -233,8 +235,8 @@ static void more_than_the_window(void **state)
 	m->in.len = 0;
 }
 
-/* The agent does not read on from a client without a window. Bytes that a command does not take are
- * dropped with the command. */
+/* The command has closed its stdin. The agent drops the bytes of the client, and still reports the
+ * exit of the command. */
 static void a_command_that_reads_nothing(void **state)
 {
 	static const char chunk[65536];
@@ -297,7 +299,7 @@ static void the_same_number_twice(void **state)
 	json_decref(answer);
 }
 
-/* Each message is the first and the last one of a connection. */
+/* Each row is sent on its own connection, which the agent closes after the error. */
 static void bad_frames(void **state)
 {
 	static const struct {

@@ -82,7 +82,8 @@ static void footer_of_a_disk(void **state)
 	assert_true(bytes == UINT64_C(256) << 20);
 }
 
-/* cylinders, heads, sectors, computed by hand from the steps of the specification */
+/* Checks numbers of cylinders, heads and sectors that were computed by hand from the steps of the
+ * specification. */
 static void geometry_of_disks(void **state)
 {
 	static const struct {
@@ -139,7 +140,7 @@ static void footers_that_are_none(void **state)
 	changed[511] = 1;
 	refuse_footer(changed, file, "checksum");
 	memcpy(changed, footer, sizeof(changed));
-	changed[63] = 3; /* dynamic; the sum stays right */
+	changed[63] = 3; /* a dynamic disk; the next line corrects the checksum */
 	be32_put(changed + 64, be32_get(changed + 64) - 1);
 	refuse_footer(changed, file, "not a fixed one");
 	memset(changed, 0x55, sizeof(changed));
@@ -208,8 +209,8 @@ static void document_of_a_machine(void **state)
 	assert_true(json_is_false(at(vm, "Devices/Scsi/0/Attachments/0/ReadOnly")));
 	assert_text(vm, "Devices/Scsi/0/Attachments/1/Path", "D:\\data.vhdx");
 	assert_true(json_is_true(at(vm, "Devices/Scsi/0/Attachments/1/ReadOnly")));
-	/* Nobody connects to the ports that the guest dials, and nobody listens in the place of its
-	 * agent. */
+	/* By this table no program of the host may connect to the ports that the guest dials, or
+	 * listen in place of the guest's agent. */
 	assert_int_equal(json_object_size(json_object_get(sockets, "ServiceTable")), 4);
 	assert_text(sockets, "ServiceTable/" CONTROL_SERVICE "/ConnectSecurityDescriptor",
 		    "D:P(D;;FA;;;WD)");

@@ -21,7 +21,8 @@
 #define VZ_SINCE(version)
 #endif
 
-/* The legacy runtime has only the instance variables of the declaration. */
+/* GCC's old runtime knows only the instance variables that the class declares. So the base of all
+ * classes declares them here. */
 #ifdef __APPLE__
 #define VZ_ROOT NSObject
 #else
