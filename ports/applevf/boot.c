@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Boots a machine, and frees it. To boot, this file makes the plan, the pipes and the framework's
- * machine, and starts the machine. It does not wait until the machine has started: a letter reports
- * that.
+ * machine, and starts the machine. It does not wait until the machine has started: a letter
+ * (post.h) reports that.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes calls to the machine, and handles its letters, until the machine has ended. The framework
- * reports each end once. Bytes that are left in the guest's connections are delivered before the
- * owner gets the report.
+ * Makes calls to the machine, and handles the letters (post.h) by which its queue answers, until
+ * the machine has ended. The framework reports each end once. Bytes that are left in the guest's
+ * connections are delivered before the owner gets the report.
  */
 #include <stdio.h>
 #include <string.h>

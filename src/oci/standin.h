@@ -100,7 +100,7 @@ enum standin_word {
 	STANDIN_KILL = 'k',
 	STANDIN_QUARANTINE = 'q',
 	STANDIN_ASK = '?',
-	STANDIN_SIGNAL = 0x80 /* plus the number of a signal: the word that asks for that signal */
+	STANDIN_SIGNAL = 0x80 /* added to the number of the signal that is asked for */
 };
 /* Sends a word to a stand-in, or (QUARANTINE and ASK) to a keeper, and waits for the answer. `dir`
  * is a descriptor of the record's directory. START returns 0 when the program runs; the error is

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests through control.sock and machine.sock. Each connection carries one word, which is one
- * byte. The words KILL and SIGNAL get no answer. When the result of another word is known, the
- * answer is a line: {"ok":true} or an error.
+ * Requests to a stand-in (through control.sock) and to a keeper (through machine.sock). Each
+ * connection carries one word, which is one byte. The words KILL and SIGNAL get no answer. When the
+ * result of another word is known, the answer is a line: {"ok":true} or an error.
  */
 #include <errno.h>
 #include <poll.h>
