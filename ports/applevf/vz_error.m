@@ -61,7 +61,8 @@ int vz_tell_error(struct error *err, const char *what, NSError *error)
 		const char *text, *reason;
 
 		if (!error)
-			return error_set(err, ERR_IO, "%s: the framework does not say why", what);
+			return error_set(err, ERR_IO,
+					 "%s: Virtualization.framework does not say why", what);
 		text = text_of([error localizedDescription]);
 		reason = text_of([error localizedFailureReason]);
 		/* Leaves out the reason if the text already contains it. */
@@ -75,7 +76,8 @@ int vz_tell_error(struct error *err, const char *what, NSError *error)
 
 int vz_tell_exception(struct error *err, const char *what, NSException *exception)
 {
-	return error_set(err, ERR_INTERNAL,
-			 "%s: the framework refuses this by an exception: %.100s: %.300s", what,
-			 text_of([exception name]), text_of([exception reason]));
+	return error_set(
+		err, ERR_INTERNAL,
+		"%s: Virtualization.framework refuses this with the exception %.100s: %.300s", what,
+		text_of([exception name]), text_of([exception reason]));
 }

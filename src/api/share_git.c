@@ -235,7 +235,7 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	if (*said != '/' && is_system_place(place))
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s/.git leads to %.200s, which from %.100s is %.100s, a directory of the guest's own system: the git repository is not shared; choose another path in the guest for the worktree",
+			"%.200s/.git leads to %.200s, which in the guest, seen from %.100s, is %.100s, a directory of the guest's own system: the git repository is not shared; choose another path in the guest for the worktree",
 			dir, said, mountpoint, place);
 	*out = (struct share_git){.common = steal_ptr(&common), .place = steal_ptr(&place)};
 	return 0;
@@ -285,7 +285,7 @@ static int check_apart(const struct spot *common, const char *path, const struct
 	if (spot_holds(&other, common))
 		return error_set(
 			err, ERR_INVALID,
-			"its .git leads to %.200s in the shared directory %.200s, where a guest could put another directory: the git repository is not shared separately; git finds it there if %.200s has the right path in the guest",
+			"its .git leads to %.200s in the shared directory %.200s, where a guest could put another directory: the git repository is not shared separately; git in the guest finds it if %.200s is mounted where the path in .git leads to it",
 			common->path, path, path);
 	if (spot_holds(common, &other))
 		return error_set(

@@ -313,7 +313,7 @@ static int publish_kernel(const struct build *b, const char *name, const char *c
 	if (!deb_is_plain_name(buf_string(&release)))
 		return error_set(
 			err, ERR_INVALID,
-			"%s has no name of a kernel's release: remove the directory of the build, and build again",
+			"%s does not have the name of the kernel's release in it, as the kernel's build should have written: remove the directory of the build, and build again",
 			buf_string(&file));
 	struct kernel_entry entry = {.name = name,
 				     .version = b->source->version,

@@ -309,10 +309,11 @@ static int take_diff_ids(const json_t *config, struct oci_image *image, struct e
 		return -1;
 	list = member(rootfs, "diff_ids");
 	if (list && !json_is_array(list))
-		return error_set(err, ERR_INVALID, "rootfs.diff_ids must be an array");
+		return error_set(err, ERR_INVALID, "the image's rootfs.diff_ids must be an array");
 	if (strcmp(type, "layers") != 0)
 		return error_set(err, ERR_UNSUPPORTED,
-				 "rootfs.type must be \"layers\", and is \"%.32s\"", type);
+				 "the image's rootfs.type must be \"layers\", and is \"%.32s\"",
+				 type);
 	if (json_array_size(list) != image->layer_count)
 		return error_set(
 			err, ERR_INVALID,

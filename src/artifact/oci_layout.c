@@ -25,8 +25,9 @@ static int check_kind(int dirfd, const char *within, const char *name, mode_t ki
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s%s", within, name);
 	if ((st.st_mode & S_IFMT) == kind)
 		return 0;
-	return error_set(err, ERR_INVALID, "%s%s is not a %s", within, name,
-			 kind == S_IFDIR ? "directory" : "regular file");
+	return error_set(err, ERR_INVALID,
+			 "%s%s is not a %s, so the image is damaged: fetch or make the image again",
+			 within, name, kind == S_IFDIR ? "directory" : "regular file");
 }
 
 /* The target of a copy. */
@@ -45,7 +46,10 @@ static int copy_opened(int from, const char *name, const char *shown, struct cop
 	if (fstat(from, &st) < 0)
 		return error_errno(err, errno, "%s", shown);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a regular file", shown);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not a regular file, so the image is damaged: fetch or make the image again",
+			shown);
 	if ((uint64_t)st.st_size > copy->left)
 		return tool_room_exceeded(copy->room, err);
 	copy->left -= (uint64_t)st.st_size;

@@ -155,7 +155,7 @@ int place_require_space(const struct place *place, uint64_t bytes, struct error 
 		return 0;
 	return error_set(
 		err, ERR_IO,
-		"this needs %llu MiB in %s, but %llu MiB are free: make room, or name another directory in MICROAGENT_CACHE_DIR",
+		"the command needs %llu MiB in %s, but only %llu MiB are free there: make room, or name another directory in MICROAGENT_CACHE_DIR",
 		(unsigned long long)(bytes >> 20), place->cache,
 		(unsigned long long)(free_bytes >> 20));
 }

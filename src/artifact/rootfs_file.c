@@ -29,7 +29,7 @@ int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err)
 	if (bytes > fs->bounds.text - fs->text)
 		return error_set(
 			err, ERR_INVALID,
-			"the names, links and attributes of the archive's files have more than %llu bytes together",
+			"the names, links and attributes of the archive's files have more than %llu bytes together, the most that microagent takes: make the archive with fewer files",
 			(unsigned long long)fs->bounds.text);
 	fs->text += bytes;
 	return 0;

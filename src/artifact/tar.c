@@ -208,7 +208,7 @@ int tar_digest(struct tar_reading *tar, uint64_t *behind, char out[DIGEST_TEXT],
 		if (*behind > most)
 			return error_set(
 				err, ERR_INVALID,
-				"more than %llu bytes come after the ends of the layers up to this one: make the image again",
+				"this layer and the layers before it have more than %llu bytes after the ends of their archives, the most that microagent reads: make the image again",
 				(unsigned long long)most);
 	}
 	return n < 0 ? tar_failed(tar, err) : hash_end(tar->hash, out, err);

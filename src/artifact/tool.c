@@ -504,8 +504,8 @@ static int run_tool(struct running *r, struct error *err)
 	if (check_room(r->tool->room, err) < 0)
 		return -1;
 	if (code != 0)
-		return error_set(err, ERR_IO, "%s failed (%d): %s", name_of_tool(r->tool), code,
-				 last_stderr(&r->last));
+		return error_set(err, ERR_IO, "%s failed with exit code %d: %s",
+				 name_of_tool(r->tool), code, last_stderr(&r->last));
 	return 0;
 }
 

@@ -276,7 +276,7 @@ int broker_ask(const struct broker_duty *duty, const struct broker_message *in,
 	if (row == own.count)
 		return error_set(
 			err, ERR_INTERNAL,
-			"the broker does not have the duty that was asked for: this is a bug of microagent");
+			"the broker was asked for something that it was not set up to do: this is a bug of microagent");
 	question.row = row;
 	memcpy(question.bytes, in->bytes, in->len);
 	if (fd_send_passing(own.sock, &question, offsetof(struct question, bytes) + in->len,

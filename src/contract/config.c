@@ -92,6 +92,6 @@ int config_compare(const struct config *given, const struct config *recorded, st
 		return 0;
 	return error_set(
 		err, ERR_CONFLICT,
-		"config.%s differs from what prepare recorded; give the recorded value or prepare again",
+		"config.%s differs from the value with which the workspace was prepared: give that value, or prepare the workspace again",
 		path);
 }

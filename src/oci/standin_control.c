@@ -53,8 +53,9 @@ static int read_answer(int sock, enum standin_word word, struct buf *text, struc
 	if (got > 0 && err->code == ERR_TIMEOUT)
 		return error_set(
 			err, ERR_TIMEOUT,
-			"the container's %s has not answered within %llu ms: if a signal has stopped that process on the host, the signal CONT lets it go on; delete --force ends the container",
-			is_for_keeper(word) ? "machine" : "stand-in",
+			"the host's process that %s has not answered within %llu ms: if a signal has stopped that process, the signal CONT lets it go on; delete --force ends the container",
+			is_for_keeper(word) ? "keeps the container's machine"
+					    : "stands for the container",
 			(unsigned long long)limit_get(LIMIT_STANDIN_MS));
 	return got == 0 ? 0 : -1;
 }

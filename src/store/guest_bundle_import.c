@@ -407,8 +407,8 @@ static int take_bundle(struct taking *t, const char *sha256, char sha[SHA256_TEX
 	if (each_entry(t, entries, take_files, &count, &others, err) < 0)
 		return -1;
 	if (!count)
-		return error_set(err, ERR_UNSUPPORTED, "%s has nothing for %s%s%s", t->dir,
-				 architecture_name(t->wanted), others ? ": it is for " : "",
+		return error_set(err, ERR_UNSUPPORTED, "the guest bundle %s has nothing for %s%s%s",
+				 t->dir, architecture_name(t->wanted), others ? ": it is for " : "",
 				 others ? others : "");
 	return each_entry(t, entries, publish_entry, &count, &others, err);
 }

@@ -296,7 +296,7 @@ def test_an_image_that_only_its_guest_can_judge(host, arm64_image):
     subprocess.run(["cp", "--sparse=always", arm64_image["path"], copy], check=True)
     host("create", "w", "--image", copy, "--memory", 256, check=0)
     answer = host.json("start", "w", check=1)
-    assert "/bin/sh of the root file system is a program for arm64, and the machine is amd64" in answer["error"], answer
+    assert "/bin/sh in the guest's root file system is a program for arm64, and the machine is amd64" in answer["error"], answer
     assert host.json("status", "w")["event"]["state"] == "failed" and not host.processes()
     host("delete", "w", check=0)
     copy.unlink()

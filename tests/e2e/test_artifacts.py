@@ -48,7 +48,7 @@ ln -s grouped /workspace/group; chown -h 1000:0 /workspace/group
 mkdir /home/other; ln -s /workspace/own /home/other/back; chown -h 1001:1001 /home/other/back
 """
 LED = {"shadow": "/workspace/shadow", "mine": "/workspace/mine"}
-DENIED = "is a link of user 1000 and was followed with the rights of this user"
+DENIED = "is a link of the guest's user 1000 and was followed with the rights of this user"
 
 
 def check_links(host):

@@ -347,4 +347,4 @@ def test_refusals(host):
         assert done.returncode == code and text in done.stderr, (words, done.stderr)
         assert nothing_made(host), words
     done = host("base", "create", "web", "--network", "isolated")
-    assert done.returncode == 2 and "nothing is booted without --provision" in done.stderr
+    assert done.returncode == 2 and "no machine is booted without --provision" in done.stderr

@@ -131,7 +131,7 @@ def test_bundles_are_disks_of_the_guest(host):
     assert "bundle:one" in host("status", "w", check=0).stdout
     code, answer = ask(host, "start", config)
     assert (code, answer["errorCode"]) == (1, "conflict") and 'bundle "one"' in answer["error"], answer
-    assert "prepare again" in answer["error"]
+    assert "prepare the workspace again" in answer["error"]
 
     # The next prepare replaces them.
     changed = dict(config, bundles=[{**bundles[1], "name": "other"}])

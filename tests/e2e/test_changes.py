@@ -19,7 +19,7 @@ def warnings(done):
 
 def changed(done):
     """Returns {path: which program uses it} of the warnings of a run."""
-    found = [line.split(" has changed meanwhile: ") for line in warnings(done) if " has changed meanwhile: " in line]
+    found = [line.split(" has changed while the guest could write to it: ") for line in warnings(done) if " has changed while the guest could write to it: " in line]
     return dict(found)
 
 
@@ -63,7 +63,7 @@ def test_json_of_a_run(host):
     shared.mkdir()
     done = host("--json", "run", "--share", shared, "--", "sh", "-c", "echo >/workspace/.envrc", check=0)
     told = [json.loads(line)["warning"] for line in done.stderr.splitlines()]
-    assert f"{shared}/.envrc has changed meanwhile: direnv runs it" in told, done.stderr
+    assert f"{shared}/.envrc has changed while the guest could write to it: direnv runs it" in told, done.stderr
 
 
 def test_the_repository_of_a_worktree(host):

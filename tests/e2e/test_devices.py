@@ -107,7 +107,7 @@ def check_limits(host, given, own, memory, answer):
         if controller not in missing:
             assert (own / f"{controller}.max").read_text().split() == [str(value)]
         else:
-            assert f'cgroup: {controller}.max is not set: the controller "{controller}" is not available' in log, log
+            assert f'cgroup: the limit {controller}.max is not set, because the cgroup controller "{controller}" is not available' in log, log
     for told in (answer, host.json("status", "agent-1"), host.json("list")["workspaces"][0]):
         assert told.get("cgroupUnlimited", []) == missing, told
     said = f"no limit of {', '.join(missing)}"
@@ -290,7 +290,7 @@ def test_a_full_disk_below_everything_is_told(host):
 def check_led_astray(host, config):
     """A user who may write above a mount point cannot choose by a link what the next start mounts over."""
     code, answer, _ = host.supervisor(request("start", config))
-    why = 'disk "twice": nothing is mounted, because /workspace/d is a link that user 1000 made, who could choose the place of the mount: name a path without this link'
+    why = 'disk "twice": nothing is mounted in the guest, because /workspace/d is a link that user 1000 made, who could choose the place of the mount: name a path without this link'
     assert code == 1 and why in answer["error"], answer
 
 

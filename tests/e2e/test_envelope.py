@@ -179,7 +179,7 @@ def test_megabytes(client):
     assert client.ask("copyout", guest_path="/tmp/big") == {"data": text, "error": ""}
     client.sh("truncate -s 16777217 /tmp/big", user="agent")
     assert client.ask("copyout", guest_path="/tmp/big")["error"] == (
-        "/tmp/big has 16777217 bytes, and copyout returns at most 16777216: run a command that writes the file to its stdout")
+        "/tmp/big in the guest has 16777217 bytes, and copyout returns at most 16777216: run a command that writes the file to its stdout")
     client.sh("rm /tmp/big")
 
 

@@ -462,7 +462,7 @@ def test_an_upgrade_of_the_guest_agent(web, renewed):
         web("start", one, check=0)
     assert run(web, name, "cat /home/agent/file") == "first\n"
     said = web("start", stopped, check=1).stderr
-    assert "as after an upgrade of microagent" in said and f"`microagent start --prepare {stopped}` prepares it again" in said, said
+    assert "perhaps by an upgrade of microagent" in said and f"`microagent start --prepare {stopped}` prepares it again" in said, said
     web("start", "--prepare", stopped, check=0)
     assert run(web, stopped, "cat /home/agent/file") == "kept\n"
 

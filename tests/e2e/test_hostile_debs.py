@@ -93,7 +93,7 @@ def test_a_link_in_the_place_of_the_modules(host, cache, name):
     before = tree(victim)
     path = deb(host.base / "k.deb", boot(), symlink(name, str(victim)))
     answer = host.json("kernel", "install", "--from", path, check=1)
-    assert answer["error"].startswith(of_package(f"modules of kernel {RELEASE}: depmod failed (1): ")), answer
+    assert answer["error"].startswith(of_package(f"modules of kernel {RELEASE}: depmod failed with exit code 1: ")), answer
     assert_nothing_of_it(cache)
     assert tree(victim) == before and (below / "modules.dep").read_text() == "the host's"
 
@@ -204,7 +204,7 @@ def test_what_depmod_reaches(host, cache, secret, port):
     """The tree that it works on, and room for temporary files."""
     probe(host, "depmod", "root", port)
     answer = host.json("kernel", "install", "--from", deb(host.base / "k.deb", boot(), builtin()), check=1)
-    assert answer["error"] == of_package(f"modules of kernel {RELEASE}: depmod failed (1): can: tree temporary."), answer
+    assert answer["error"] == of_package(f"modules of kernel {RELEASE}: depmod failed with exit code 1: can: tree temporary."), answer
     assert_nothing_of_it(cache)
     assert secret.exists()
 
@@ -407,7 +407,7 @@ def test_links_in_the_place_of_a_builds_directories(host, cache, who):
             recipe += f"; mv ../{SOURCE} ../moved; ln -s {victim} ../{SOURCE}"
     text = MAKEFILE.format(release=RELEASE, recipe=REACHING + "; false").replace("\nvmlinux", f"\n\t({recipe}) 2>/dev/null || true\nvmlinux")
     path = source(host.base / "s.deb", file(f"{SOURCE}/Makefile", text.encode()), *entries)
-    said = "is not read, because it is a link or leads out of its directory tree" if who.startswith("make,") else "make failed (2): "
+    said = "is not read, because it is a link or leads out of its directory tree" if who.startswith("make,") else "make failed with exit code 2: "
     for _ in range(2):  # the second one goes on with the files of the first
         answer = host.json("kernel", "build", "--from", path, check=1)
         assert said in answer["error"], answer

@@ -93,7 +93,7 @@ def test_layers_with_more_behind_their_ends_than_they_may(host, cache):
     layers = [GENUINE[0] + bytes(700_000), GENUINE[1] + bytes(700_000)]
     layout = layout_of(host.base / "layout", layers, layers)
     assert refused(host, cache, layout.path) == \
-        f"oci:{layout.path}: layer 2 of 2: more than 1000000 bytes come after the ends of the layers up to this one: make the image again"
+        f"oci:{layout.path}: layer 2 of 2: this layer and the layers before it have more than 1000000 bytes after the ends of their archives, the most that microagent reads: make the image again"
     host.env["MICROAGENT_TEST_LIMIT_LAYER_TAIL_BYTES"] = "2000000"
     host("image", "import", *SIZE, "box", layout.path, check=0)
 

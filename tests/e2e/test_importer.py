@@ -194,7 +194,7 @@ def test_what_reaches_who_reads_a_file_system(host, cache, tool):
         victim.kill()
     # Without Landlock the reader can open files, and the other limits hold.
     files = "" if HAS_LANDLOCK else f" {secret} {cache}/images /etc/passwd /proc/self/status /tmp new"
-    assert answer["error"].endswith(f": {tool} failed (1): can:{files}."), answer
+    assert answer["error"].endswith(f": {tool} failed with exit code 1: can:{files}."), answer
     assert ended is None and secret.stat().st_mode & 0o777 == 0o600 and not os.listxattr(secret)
     assert_no_image(host, cache)
 

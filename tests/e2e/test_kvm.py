@@ -249,7 +249,7 @@ def test_a_machine_that_stands_still(host, machine):
         wanted = "suspended (the guest suspended itself, and nothing would wake it)"
         assert execute(host, "suspend") is None
     event = ended(host)
-    assert (event["state"], event["detail"].split(";")[0]) == ("failed", f"the virtual machine stood still: {wanted}")
+    assert (event["state"], event["detail"].split(";")[0]) == ("failed", f"the virtual machine stopped by itself: {wanted}")
     ask(host, "delete", sparse(host))
 
 

@@ -102,7 +102,7 @@ def test_a_changed_base_is_a_divergence(host, base):
     code, answer = ask(host, "inspect")
     assert [e["artifact"] for e in answer["verification"]["divergence"]] == ["base"]
     code, answer = ask(host, "start", config)
-    assert code == 1 and answer["errorCode"] == "conflict" and f"the base {base} is not the one" in answer["error"]
+    assert code == 1 and answer["errorCode"] == "conflict" and f"the base {base} has changed since the workspace was prepared" in answer["error"]
     base.unlink()
     code, answer = ask(host, "start", config)
     assert code == 1 and answer["error"].startswith("config.rootfsBase: ") and "does not exist" in answer["error"]

@@ -226,16 +226,16 @@ def test_without_landlock(host):
     if HAS_LANDLOCK:
         host.wrap = NO_NAMESPACES
         there = host.json("host")["host"]
-        assert there["files"] == "landlock" and there["filesReason"].startswith("the supervisor cannot have its own root: unshare: ")
+        assert there["files"] == "landlock" and there["filesReason"].startswith("the supervisor cannot get a root directory of its own: unshare: ")
         told = finding()
         assert told["status"] == "degraded" and "only Landlock keeps supervisors from this host's files" in told["detail"]
         host("start", "w", check=0)
         assert json.loads((host.state / "w" / "runtime.json").read_text())["files"] == "landlock"
         assert ("only Landlock keeps the supervisor from the host's files; it does not bind a program to which the supervisor hands a directory: "
-                "the supervisor cannot have its own root: unshare: ") in (host.state / "w" / "supervisor.log").read_text()
+                "the supervisor cannot get a root directory of its own: unshare: ") in (host.state / "w" / "supervisor.log").read_text()
         host("kill", "w", check=0)
     host.wrap = [*NO_LANDLOCK, *NO_NAMESPACES]
-    there, why = host.json("host")["host"], "this kernel has no Landlock: the supervisor cannot have its own root: unshare: "
+    there, why = host.json("host")["host"], "this kernel has no Landlock: the supervisor cannot get a root directory of its own: unshare: "
     assert there["files"] == "open" and there["filesReason"].startswith(why)
     assert finding()["detail"].startswith("supervisors, which read what guests write, and programs that read archives can reach this host")
     host("start", "w", check=0)

@@ -120,7 +120,7 @@ def test_streams(vm):
         event = agent.until("exit")
         assert event["signal"] == signal and event["killed"] == (signal == 9), event
     agent.send({"event": "attach", "request": 5, "exec": "workload"})
-    assert "the config of the guest has no command, so nothing can attach to it: run a command in the guest instead" in agent.until("error")["error"]
+    assert "this machine's config has no command, so no client can attach to one: run a command in the guest instead" in agent.until("error")["error"]
 
 
 def test_resumable_exec_goes_on_over_a_new_connection(vm):

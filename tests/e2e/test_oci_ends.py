@@ -167,7 +167,7 @@ def test_a_standin_that_does_not_answer(oci):
     oci.env["MICROAGENT_TEST_LIMIT_STANDIN_MS"] = "500"
     assert oci("start", "c").returncode == 1
     assert oci.last_error() == (
-        "the container's stand-in has not answered within 500 ms: if a signal has stopped that process on the host, the signal CONT lets it go on; delete --force ends the container")
+        "the host's process that stands for the container has not answered within 500 ms: if a signal has stopped that process, the signal CONT lets it go on; delete --force ends the container")
     assert oci.status() == "created"
     os.kill(pid, signal.SIGCONT)  # the request is done
     oci.await_status("running")

@@ -147,7 +147,7 @@ def test_the_root_is_enforced_until_a_guest_has_had_it(host):
             assert ask(host, "stop")[0] == 0
         code, answer = ask(host, "start", config)
         assert (code, answer["errorCode"], answer["errorReason"]) == (1, "conflict", "not-as-prepared"), (state, answer)
-        assert f"the rootfs {disk} is not the one that prepare recorded" in answer["error"]
+        assert f"the rootfs {disk} has changed since the workspace was prepared" in answer["error"]
         assert not (host.state / "w" / "rootfs.json").exists()
     assert not host.processes()
     assert ask(host, "delete")[0] == 0
@@ -276,7 +276,7 @@ def test_an_upgraded_init_is_said_until_the_next_prepare(host):
     assert answer["verification"]["divergence"][1]["actual"] == sha256(other)
     code, answer = ask(host, "start", config)
     assert (code, answer["errorCode"]) == (1, "conflict")
-    assert "guest's init" in answer["error"] and "prepare again" in answer["error"]
+    assert "guest's init" in answer["error"] and "prepare the workspace again" in answer["error"]
     status = host("status", "w", check=0).stdout
     assert "no, not as prepared: initrd init" in status
     assert ask(host, "prepare", config)[0] == 0

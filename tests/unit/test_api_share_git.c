@@ -237,8 +237,9 @@ static void another_file_and_another_way(void **state)
 	assert_int_equal(rename(at("main/.git"), at("bin")), 0);
 	put(at("bin/worktrees/tree/gitdir"), "../../../tree/.git\n");
 	say_gitdir("../bin/worktrees/tree");
-	refused_as("/workspace",
-		   "which from /workspace is /bin, a directory of the guest's own system");
+	refused_as(
+		"/workspace",
+		"which in the guest, seen from /workspace, is /bin, a directory of the guest's own system");
 	refused_as("/usr/tree", "is /usr/bin, a directory of the guest's own system");
 	expect("/work/tree", at("bin"), "/work/bin");
 }

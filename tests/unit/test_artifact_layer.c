@@ -349,7 +349,7 @@ static void what_is_behind_the_end_is_bounded(void **state)
 	assert_code(err, ERR_INVALID);
 	assert_string_equal(
 		err.msg,
-		"more than 1048576 bytes come after the ends of the layers up to this one: make the image again");
+		"this layer and the layers before it have more than 1048576 bytes after the ends of their archives, the most that microagent reads: make the image again");
 	unmake(&m);
 }
 

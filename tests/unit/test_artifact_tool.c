@@ -182,7 +182,7 @@ static void failures_speak_in_the_tools_words(void **state)
 	struct tool tool = {.argv = shell("echo reason >&2; exit 3")};
 
 	(void)state;
-	assert_fails(&tool, ERR_IO, "failed (3): reason");
+	assert_fails(&tool, ERR_IO, "failed with exit code 3: reason");
 	tool.argv = shell("exit 1");
 	assert_fails(&tool, ERR_IO, "printed no message");
 	tool.argv = shell("kill -9 $$");

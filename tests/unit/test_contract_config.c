@@ -460,7 +460,8 @@ static void differences_are_named(void **state)
 		if (rows[i][2]) {
 			char words[128];
 
-			snprintf(words, sizeof(words), "%s differs from what prepare recorded",
+			snprintf(words, sizeof(words),
+				 "%s differs from the value with which the workspace was prepared",
 				 rows[i][2]);
 			assert_int_equal(err.code, ERR_CONFLICT);
 			if (!strstr(err.msg, words))

@@ -191,7 +191,7 @@ static void second_client(void **state)
 	refused = read_message(second);
 	assert_string_equal(
 		json_string_value(json_object_get(refused, "error")),
-		"another client is already attached to the command of the guest's config: detach that client first");
+		"another client is already attached to the command that this machine's config starts: detach that client first");
 }
 
 static void workload_that_cannot_start_under_a_client(void **state)

@@ -104,7 +104,8 @@ static void copyout_refusals(void **state)
 		const char *path, *why;
 	} cases[] = {
 		{"/no/such/file", "/no/such/file: No such file or directory"},
-		{"/tmp", "/tmp is not a regular file, so it cannot be copied: name a regular file"},
+		{"/tmp",
+		 "/tmp in the guest is not a regular file, so it cannot be copied: name a regular file"},
 		{"relative", "payload.guest_path must be an absolute path, like /root/file"},
 	};
 

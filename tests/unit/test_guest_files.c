@@ -137,8 +137,10 @@ static void make_special_files(const struct place *p)
 	assert_int_equal(symlink("nowhere", path), 0);
 }
 
-#define NOT_WRITTEN " is not a regular file, so it cannot be written: name a regular file"
-#define NOT_COPIED " is not a regular file, so it cannot be copied: name a regular file"
+#define NOT_WRITTEN \
+	" in the guest is not a regular file, so it cannot be written: name a regular file"
+#define NOT_COPIED \
+	" in the guest is not a regular file, so it cannot be copied: name a regular file"
 
 /* A file that is not regular is refused, without a hang or a change. */
 static void special_files(void **state)

@@ -95,7 +95,7 @@ static void what_is_wrong_is_named(struct line line)
 		 "\"}]}",
 		 "network.interfaces[0].name is not the name of an interface"},
 		{CARD ", \"mtu\": 7}]}",
-		 "network.interfaces[0]: the network card cannot be brought up with an MTU of 7: the kernel"},
+		 "network.interfaces[0]: the guest's network card cannot be brought up with an MTU of 7: the kernel"},
 		{CARD ", \"addresses\": [\"10.0.0.1\"]}]}",
 		 "network.interfaces[0].addresses[0] must be an address with the length of its prefix"},
 		{CARD ", \"addresses\": [\"10.0.0.1/33\"]}]}",

@@ -321,7 +321,7 @@ static void attach_without_a_workload(void **state)
 	assert_string_equal(json_string_value(json_object_get(message, "event")), "error");
 	assert_string_equal(
 		json_string_value(json_object_get(message, "error")),
-		"the config of the guest has no command, so nothing can attach to it: run a command in the guest instead");
+		"this machine's config has no command, so no client can attach to one: run a command in the guest instead");
 }
 
 /* A thousand connections are held, and each is served. */

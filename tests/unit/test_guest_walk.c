@@ -144,7 +144,7 @@ static void a_link_that_another_user_may_rename_is_refused(void **state)
 	snprintf(path, sizeof(path), "%s/a/way/other", dir_path);
 	snprintf(
 		expected, sizeof(expected),
-		"nothing is mounted, because %s/a/way is a link in a directory to which not only root can write, so another user could choose the place of the mount: name a path without this link",
+		"nothing is mounted in the guest, because %s/a/way is a link in a directory to which not only root can write, so another user could choose the place of the mount: name a path without this link",
 		dir_path);
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		assert_int_equal(chmod("a", modes[i]), 0);

@@ -318,7 +318,7 @@ static void another_init(void **state)
 	assert_int_equal(verification_require(block, &err), -1);
 	assert_code(err, ERR_CONFLICT);
 	assert_non_null(strstr(err.msg, "guest's init"));
-	assert_non_null(strstr(err.msg, "prepare again"));
+	assert_non_null(strstr(err.msg, "prepare the workspace again"));
 	/* No init can be seen where one was recorded. */
 	files.file[BOOT_INIT].sha256[0] = '\0';
 	json_decref(block);

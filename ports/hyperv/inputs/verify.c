@@ -87,7 +87,7 @@ int inputs_require(const json_t *verification, struct error *err)
 		return 0;
 	error_set(
 		err, ERR_CONFLICT,
-		"the %s %s is not the one that prepare recorded (%.12s now, %.12s then); prepare again if that is intended",
+		"the %s %s has changed since the workspace was prepared (its digest is %.12s now, and was %.12s): prepare the workspace again if the change is intended",
 		strcmp(name, "rootfs") ? name : "workspace's rootfs.vhd, a copy of",
 		json_text(json_object_get(verification, name), "path", ""),
 		json_text(first, "actual", ""), json_text(first, "expected", ""));

@@ -136,7 +136,7 @@ def test_the_root_is_enforced_until_a_guest_has_had_it(vm, broker):
         assert seen["event"]["state"] == state and not seen["verification"]["ok"], (state, seen)
         assert [(d["artifact"], d["expected"]) for d in seen["verification"]["divergence"]] == [("rootfs", recorded)]
         code, text = vm.refused("start")
-        assert code == "conflict" and "rootfs.vhd" in text and "is not the one that prepare recorded" in text, text
+        assert code == "conflict" and "rootfs.vhd" in text and "has changed since the workspace was prepared" in text, text
     vm.ok("prepare")  # makes it anew
     vm.ok("start")
     vm.ok("kill")

@@ -75,7 +75,7 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 	if (status == 0 && again.count > below->count)
 		status = error_set(
 			err, ERR_TIMEOUT,
-			"it cannot be proven that the machine is cut off, because %s started processes while it was being stopped",
+			"it cannot be proven that the machine is cut off, because a process of %s started another one while these processes were being stopped",
 			vm->kind->name);
 	descendants_close(&again);
 	if (status < 0)
@@ -306,7 +306,7 @@ static int count_held_of_all(const struct vm *vm, const struct descendants *belo
 	if (behind != before)
 		return error_set(
 			err, ERR_TIMEOUT,
-			"it cannot be proven that the machine is cut off, because %s ran while it was examined",
+			"it cannot be proven that the machine is cut off, because a process of %s did not stand still while its open sockets were counted",
 			vm->kind->name);
 	return count;
 }
@@ -331,7 +331,7 @@ int vm_held(const struct vm *vm, struct error *err)
 	}
 	error_set(
 		err, ERR_TIMEOUT,
-		"the machine is not cut off yet, because %s still holds %d sockets, not counting those of its monitor and its consoles",
+		"the machine is not cut off yet, because %s still has %d sockets open, not counting those of its monitor and its consoles",
 		vm->kind->name, count);
 	return 1;
 }

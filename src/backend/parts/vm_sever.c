@@ -125,7 +125,7 @@ static int count_left(const struct vm *vm, struct error *err)
 	if (!descendants_gone(&vm->severed)) {
 		error_set(
 			err, ERR_TIMEOUT,
-			"a process of the machine's companions did not end although it was killed");
+			"a process that a companion of the machine had started did not end although it was killed");
 		return 1;
 	}
 	return vm_held(vm, err);

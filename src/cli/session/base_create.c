@@ -143,7 +143,7 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 	     !is_booted(v)))
 		return cli_usage(
 			cli, err,
-			"nothing is booted without --provision, --stage, --size or --from-oci: leave out %s",
+			"no machine is booted without --provision, --stage, --size or --from-oci: leave out %s",
 			v->machine.asked.network	     ? "--network"
 			: v->machine.asked.network_interface ? "--network-interface"
 			: v->machine.allow.count	     ? "--allow"

@@ -42,16 +42,18 @@ static void warn_of_share(const struct cli *cli, const json_t *share)
 	bool git = false;
 
 	if (why)
-		guest_warn(cli, "changed autorun files were not searched for in %.150s: %.150s",
-			   dir, why);
+		guest_warn(cli, "%.150s was not searched for changed autorun files: %.150s", dir,
+			   why);
 	json_array_foreach(files, i, file)
 	{
 		const char *path = json_text(file, "path", "");
 
 		git = git || is_of_git(path);
 		if (i < WARNED_FILES)
-			guest_warn(cli, "%.150s/%.200s has changed meanwhile: %s", dir, path,
-				   json_text(file, "by", ""));
+			guest_warn(
+				cli,
+				"%.150s/%.200s has changed while the guest could write to it: %s",
+				dir, path, json_text(file, "by", ""));
 	}
 	if (count > WARNED_FILES)
 		guest_warn(cli, "%zu%s more files like these have changed in %.150s",
@@ -75,8 +77,8 @@ static void warn_of_word(const struct cli *cli, const char *word, int64_t since_
 	size_t i;
 
 	if (microagent_autorun_files(word, since_ns, &changes, &why) < 0)
-		guest_warn(cli, "changed autorun files were not searched for in %.150s: %.300s",
-			   word, why.msg);
+		guest_warn(cli, "%.150s was not searched for changed autorun files: %.300s", word,
+			   why.msg);
 	json_array_foreach(json_object_get(changes, "shares"), i, share) warn_of_share(cli, share);
 }
 

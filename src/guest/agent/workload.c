@@ -164,15 +164,15 @@ static int can_attach(const struct workload *w, struct error *err)
 	if (w->state == WORKLOAD_NONE)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the config of the guest has no command, so nothing can attach to it: run a command in the guest instead");
+			"this machine's config has no command, so no client can attach to one: run a command in the guest instead");
 	if (w->state == WORKLOAD_HELD || w->state == WORKLOAD_OVER)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the command of the guest's config has ended, so nothing can attach to it: boot the machine again, or run another command in it");
+			"the command that this machine's config starts has ended, so no client can attach to it: boot the machine again, or run another command in the guest");
 	if (w->client)
 		return error_set(
 			err, ERR_CONFLICT,
-			"another client is already attached to the command of the guest's config: detach that client first");
+			"another client is already attached to the command that this machine's config starts: detach that client first");
 	return 0;
 }
 

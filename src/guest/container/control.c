@@ -78,7 +78,7 @@ static int await_frozen(int group, bool frozen, struct error *err)
 		if (poll(&change, 1, (int)limit_get(LIMIT_CANCEL_MS)) == 0)
 			return error_set(
 				err, ERR_TIMEOUT,
-				"the container was not paused or resumed in time, because some of its processes did not follow: try again");
+				"the container was not paused or resumed in time, because some of its processes did not stop or go on: try again");
 	}
 }
 

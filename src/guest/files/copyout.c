@@ -29,12 +29,12 @@ static int copy_to_stdout(const char *path, struct error *err)
 	if (!S_ISREG(st.st_mode))
 		return error_set(
 			err, ERR_INVALID,
-			"%.300s is not a regular file, so it cannot be copied: name a regular file",
+			"%.300s in the guest is not a regular file, so it cannot be copied: name a regular file",
 			path);
 	if ((uint64_t)st.st_size > limit)
 		return error_set(
 			err, ERR_INVALID,
-			"%.300s has %lld bytes, and copyout returns at most %llu: run a command that writes the file to its stdout",
+			"%.300s in the guest has %lld bytes, and copyout returns at most %llu: run a command that writes the file to its stdout",
 			path, (long long)st.st_size, (unsigned long long)limit);
 	/* A file of /proc can be longer than stat() says, so the length is not checked here. The
 	 * agent, which reads stdout, has a limit. */

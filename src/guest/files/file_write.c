@@ -51,14 +51,14 @@ static int write_from_stdin(const char *path, unsigned long long size, struct er
 	if (fd < 0 && (errno == ENXIO || errno == EISDIR))
 		return error_set(
 			err, ERR_INVALID,
-			"%.300s is not a regular file, so it cannot be written: name a regular file",
+			"%.300s in the guest is not a regular file, so it cannot be written: name a regular file",
 			path);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%.300s", path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(
 			err, ERR_INVALID,
-			"%.300s is not a regular file, so it cannot be written: name a regular file",
+			"%.300s in the guest is not a regular file, so it cannot be written: name a regular file",
 			path);
 	if (ftruncate(fd, 0) < 0)
 		return error_errno(err, errno, "%.300s", path);
@@ -79,7 +79,7 @@ static int write_from_stdin(const char *path, unsigned long long size, struct er
 	if (done != size)
 		return error_set(
 			err, ERR_IO,
-			"%.300s was not written, because only %llu of its %llu bytes arrived: copy the file again",
+			"%.300s in the guest is incomplete, because only %llu of its %llu bytes arrived: copy the file again",
 			path, done, size);
 	return 0;
 }

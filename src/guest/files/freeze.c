@@ -120,7 +120,7 @@ int freeze_until_told(char **words, struct error *err)
 		close(tell);
 		return error_set(
 			err, ERR_IO,
-			"the file system of %s cannot be frozen, so it is not copied: stop the workspace and copy it then",
+			"the guest's file system on %s cannot be frozen, so it is not copied: stop the workspace and copy it then",
 			words[0]);
 	}
 	(void)fd_write_all(STDOUT_FILENO, "frozen\n", 7, NULL);
@@ -132,6 +132,6 @@ int freeze_until_told(char **words, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_TIMEOUT,
-		"the file system of %s was thawed after %llu ms, before it was copied; stop the workspace and copy it then",
+		"the guest's file system on %s was thawed after the limit of %llu ms, before it was copied: stop the workspace and copy it then",
 		words[0], (unsigned long long)limit_get(LIMIT_FREEZE_MS));
 }

@@ -32,7 +32,7 @@ static int follow_as_owner(void *data, const char *path, const struct stat *link
 	if (reading->link[0])
 		return error_set(
 			err, ERR_DENIED,
-			"%.200s and %.200s are links of different users, and no user has the rights of both: name a path without these links",
+			"%.200s and %.200s in the guest are links of different users, and no user has the rights of both: name a path without these links",
 			reading->link, path);
 	snprintf(etc, sizeof(etc), "%s/etc", reading->root);
 	snprintf(uid, sizeof(uid), "%u", (unsigned)link->st_uid);
@@ -51,7 +51,7 @@ static int name_link(const struct reading *reading, struct error *err)
 	return reading->link[0]
 		       ? error_prefix(
 				 err,
-				 "%.200s is a link of user %u and was followed with the rights of this user",
+				 "%.200s is a link of the guest's user %u and was followed with the rights of this user",
 				 reading->link, (unsigned)geteuid())
 		       : -1;
 }

@@ -151,12 +151,12 @@ static int follow_root_alone(void *data, const char *path, const struct stat *li
 	if (link->st_uid != *own)
 		return error_set(
 			err, ERR_DENIED,
-			"nothing is mounted, because %.300s is a link that user %u made, who could choose the place of the mount: name a path without this link",
+			"nothing is mounted in the guest, because %.300s is a link that user %u made, who could choose the place of the mount: name a path without this link",
 			path, (unsigned)link->st_uid);
 	if (dir->st_uid != *own || (dir->st_mode & (S_IWGRP | S_IWOTH)))
 		return error_set(
 			err, ERR_DENIED,
-			"nothing is mounted, because %.300s is a link in a directory to which not only root can write, so another user could choose the place of the mount: name a path without this link",
+			"nothing is mounted in the guest, because %.300s is a link in a directory to which not only root can write, so another user could choose the place of the mount: name a path without this link",
 			path);
 	return 0;
 }

@@ -127,7 +127,7 @@ static int check_root_programs(struct error *err)
 		if (has != ARCHITECTURE_COUNT && has != machine)
 			return error_set(
 				err, ERR_UNSUPPORTED,
-				"%s of the root file system is a program for %s, and the machine is %s: use an image for the architecture of the machine",
+				"%s in the guest's root file system is a program for %s, and the machine is %s: use an image for the architecture of the machine",
 				programs[i], architecture_name(has), architecture_name(machine));
 	}
 	return 0;

@@ -27,7 +27,7 @@ int pty_open(const char *ptmx, uint16_t rows, uint16_t columns, uid_t owner, str
 	if (fstat(master, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != PTMX)
 		return error_set(
 			err, ERR_INVALID,
-			"no terminal can be opened, because %s is not the kernel's device for terminals: put the usual device back there",
+			"no terminal can be opened, because %s in the guest is not the kernel's device for terminals, /dev/ptmx: put that device back there",
 			ptmx);
 	if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)
 		return error_errno(err, errno, "cannot unlock a terminal");

@@ -162,9 +162,9 @@ static int raise_card(const struct fixed_card *card, struct error *err)
 	if (mtu)
 		netlink_put_u32(&message, IFLA_MTU, mtu);
 	if (netlink_request(card->fd, &message, err) < 0)
-		return error_prefix(err,
-				    "%s: the network card cannot be brought up with an MTU of %u",
-				    card->path, mtu);
+		return error_prefix(
+			err, "%s: the guest's network card cannot be brought up with an MTU of %u",
+			card->path, mtu);
 	return 0;
 }
 

@@ -25,7 +25,7 @@ int first_commands_try(struct microagent *agent, const char *name, struct error 
 		if (status == 0 && result.timed_out)
 			status = error_set(
 				err, ERR_TIMEOUT,
-				"the session's first command did not end in time, so the session is not handed out: look at what the command waits for");
+				"the first command of the new session did not end in time, so the session cannot be used: look at what the command waits for");
 		microagent_result_free(&result);
 		microagent_guest_close(guest);
 	}

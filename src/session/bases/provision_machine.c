@@ -154,6 +154,6 @@ int provision_shut_down(struct provisioning *p, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_IO,
-		"the base is not made, because its machine did not switch off in order (%s: %s)",
+		"the base is not made, because the machine that makes it was not shut down cleanly (%s: %s)",
 		state ? state : "no state", detail ? detail : "no detail");
 }

@@ -53,7 +53,7 @@ static int require_quota(const struct point *point, const struct workspace *ws, 
 		return 0;
 	error_set(
 		err, ERR_CONFLICT,
-		"the session's disk and the disks of its snapshots would have %lld MiB, but the session's quota is %lld MiB",
+		"with this snapshot the session's disk and the disks of its snapshots would have %lld MiB together, but the session's quota is %lld MiB",
 		(long long)((bytes + MIB - 1) / MIB), (long long)(quota / MIB));
 	return error_reason(err, REASON_SESSION_AT_QUOTA, json_text(record, "name", ""));
 }

@@ -49,7 +49,8 @@ int pool_read(const struct pool *pool, struct pool_record *out, struct error *er
 	if (json && decode_pool(json, out, &why) == 0)
 		return 0;
 	if (why.code == ERR_NOT_FOUND)
-		return error_set(err, ERR_NOT_FOUND, "no sessions of base %s are kept ready",
+		return error_set(err, ERR_NOT_FOUND,
+				 "base %s has no pool, so no sessions of it are kept ready",
 				 pool->base);
 	error_set(err, ERR_IO, "%s/" POOL_RECORD ": %s", pool->dir.path, why.msg);
 	return error_reason(err, REASON_POOL_DAMAGED, pool->base);

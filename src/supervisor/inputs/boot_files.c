@@ -132,7 +132,7 @@ static int check_unpacked(int fd, enum architecture machine, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"the file is not an unpacked kernel for %s; remove it, then refresh the kernels, which makes it again",
+		"the file is not an unpacked kernel for %s: remove the file, and refresh the kernels of the cache, which makes the file again",
 		architecture_name(machine));
 }
 

@@ -200,7 +200,7 @@ static int tell_upgrade(const json_t *init, const char *path, struct error *err)
 {
 	error_set(
 		err, ERR_CONFLICT,
-		"the guest's init in %s is not the one that prepare recorded (%.12s now, %.12s then), as after an upgrade of microagent; prepare again to go on with it",
+		"the guest's init in %s has changed since the workspace was prepared (its digest is %.12s now, and was %.12s), perhaps by an upgrade of microagent: prepare the workspace again to boot it with the new init",
 		path, json_text(init, "actual", ""), json_text(init, "expected", ""));
 	return error_reason(err, REASON_NOT_AS_PREPARED, "");
 }
@@ -211,7 +211,7 @@ static int tell_bundle(const json_t *entry, const char *name, struct error *err)
 {
 	error_set(
 		err, ERR_CONFLICT,
-		"the disk of bundle \"%s\" is not the one that prepare made (%.12s now, %.12s then); prepare again to make it again from its archive",
+		"the disk of bundle \"%s\" has changed since the workspace was prepared (its digest is %.12s now, and was %.12s): prepare the workspace again, which makes the disk again from the bundle's archive",
 		name, json_text(entry, "actual", ""), json_text(entry, "expected", ""));
 	return error_reason(err, REASON_NOT_AS_PREPARED, "");
 }
@@ -231,13 +231,15 @@ int verification_require(const json_t *verification, struct error *err)
 		return tell_upgrade(
 			init, json_text(json_object_get(verification, "init"), "path", ""), err);
 	if (json_object_get(first, "error"))
-		return error_set(err, ERR_CONFLICT, "the %s differs from what prepare recorded: %s",
-				 name, json_text(first, "error", ""));
+		return error_set(
+			err, ERR_CONFLICT,
+			"the %s cannot be compared with the digest that was recorded when the workspace was prepared: %s",
+			name, json_text(first, "error", ""));
 	if (strncmp(name, "bundle:", 7) == 0)
 		return tell_bundle(first, name + 7, err);
 	error_set(
 		err, ERR_CONFLICT,
-		"the %s %s is not the one that prepare recorded (%.12s now, %.12s then); prepare again if that is intended",
+		"the %s %s has changed since the workspace was prepared (its digest is %.12s now, and was %.12s): prepare the workspace again if the change is intended",
 		name, path, json_text(first, "actual", ""), json_text(first, "expected", ""));
 	return error_reason(err, REASON_NOT_AS_PREPARED, "");
 }

@@ -171,7 +171,7 @@ static int add_guard(int port, const struct sockaddr_storage *of, struct error *
 	if (i == ARRAY_SIZE(guards))
 		return error_set(
 			err, ERR_CONFLICT,
-			"the port cannot be guarded, because the broker already guards as many ports as it can: publish fewer ports");
+			"the port cannot be published, because the broker already holds its limit of ports for this machine: publish fewer ports");
 	if (descriptor_guard_port(port, &guards[i].fd) < 0)
 		return error_errno(err, errno,
 				   "cannot guard the same port of the other address family");

@@ -39,7 +39,7 @@ static int may_set_balloon(const struct live *live, int64_t mib, struct error *e
 	if (mib < least || mib > live->memory_mib)
 		return error_set(
 			err, ERR_INVALID,
-			"memoryMiB must be between %lld and %lld, which the machine has, and is %lld",
+			"memoryMiB must be from %lld to %lld, the memory that the machine was made with, and is %lld",
 			(long long)least, (long long)live->memory_mib, (long long)mib);
 	if (live->severed)
 		return kind_error(

@@ -340,7 +340,8 @@ void live_network_cut(struct live *live, const char *how)
 	if (!live->change.of)
 		return;
 	error_set(&why, ERR_CONFLICT,
-		  "its network was not changed, because it %s before the change was done", how);
+		  "its network was not changed, because the machine %s before the change was done",
+		  how);
 	answer_change(live, &why);
 }
 

@@ -201,7 +201,7 @@ int live_term_set(struct live *live, const json_t *request, struct control_clien
 	if (!may_be_over(live) || term_is_given(&live->term.term))
 		return error_set(
 			err, ERR_CONFLICT,
-			"the end of the session cannot be set, because the session is not running, or its end is already set");
+			"the time when the session ends cannot be set, because the session is not running, or that time is already set");
 	if (begin_term(live, &term, err) < 0)
 		return -1;
 	use_ends(live);

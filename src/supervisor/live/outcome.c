@@ -46,7 +46,7 @@ static void describe_own_end(const struct outcome *outcome, enum vm_end end, con
 		error_set(failure, ERR_IO, "the guest panicked or rebooted%s", when);
 		break;
 	case VM_END_STOPPED:
-		error_set(failure, ERR_IO, "the virtual machine stood still%s: %s", when,
+		error_set(failure, ERR_IO, "the virtual machine stopped by itself%s: %s", when,
 			  end_detail);
 		break;
 	case VM_END_KILLED:

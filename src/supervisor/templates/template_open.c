@@ -216,7 +216,7 @@ static int require_disk(const json_t *record, struct boot_files *files, struct e
 		       ? 0
 		       : error_set(
 				 err, ERR_CONFLICT,
-				 "the content of the machine's disk differs from the template's disk");
+				 "the content of the machine's disk differs from the template's disk, so the machine cannot be restored from the template");
 }
 
 static int open_memory(int dir, const json_t *record, bool own, struct template *template,

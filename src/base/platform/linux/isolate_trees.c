@@ -187,13 +187,15 @@ int isolate_trees_try(const struct isolate_reach *reach, struct error *err)
 	}
 	close(steal_fd(&to));
 	if (pid < 0 || fd_read_exact(from, &why, sizeof(why), NULL) < 0)
-		error_set(&why, ERR_IO, "no process could be started to try that");
+		error_set(
+			&why, ERR_IO,
+			"the process that tries it could not be started, or ended without a report");
 	if (pid > 0)
 		waitpid(pid, &status, 0);
 	if (why.code == ERR_NONE)
 		return 0;
-	return error_set(err, ERR_UNAVAILABLE, "the supervisor cannot have its own root: %s",
-			 why.msg);
+	return error_set(err, ERR_UNAVAILABLE,
+			 "the supervisor cannot get a root directory of its own: %s", why.msg);
 }
 
 int isolate_trees(const struct isolate_reach *reach, struct error *err)

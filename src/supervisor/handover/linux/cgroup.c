@@ -134,9 +134,10 @@ static int limit(int parent, int dir, const char *controller, uint64_t value, st
 	snprintf(name, sizeof(name), "%s.max", controller);
 	(void)write_word(parent, "cgroup.subtree_control", word, &why);
 	if (cgroup_limit(dir, name, value, why.code ? &ignored : &why) < 0)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "%s is not set: the controller \"%s\" is not available: %s", name,
-				 controller, why.msg);
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"the limit %s is not set, because the cgroup controller \"%s\" is not available: %s",
+			name, controller, why.msg);
 	log_line(log, "cgroup: %s is %" PRIu64, name, value);
 	return 0;
 }
