@@ -124,7 +124,7 @@ int lease_busy(const struct workspace *ws, int lease, struct error *err)
 	if (!holders.first)
 		return error_set(
 			err, ERR_CONFLICT,
-			"workspace \"%s\" has a process alive, which could not be found: it may run in another container; let it end first",
+			"workspace \"%s\" has a process alive, which could not be found: it may run in another container; wait until that process has ended",
 			ws->id);
 	used = strlen(holders.text);
 	if (holders.count > NAMED_MAX)

@@ -59,6 +59,7 @@ int port_open(struct error *err)
 	while ((fd = try_ports()) < 0)
 		if (uevent_wait(events, deadline, err) < 0)
 			return error_prefix(
-				err, "the port by which the guest reaches its host did not appear");
+				err,
+				"the virtio port by which the guest reaches its host did not appear in the guest");
 	return fd;
 }

@@ -186,7 +186,7 @@ static int apply_publish(struct live *live, const json_t *before, const json_t *
 	if (channels_hold(port, &why) < 0 && why.errnum != ENOTSUP)
 		return error_set(
 			err, ERR_INVALID,
-			"the port cannot be published, because the socket that came with the request does not hold a port: %s; this is a bug of the program that asked",
+			"the port cannot be published, because the socket that came with the request cannot hold the port: %s; this is a bug of the program that asked",
 			why.msg);
 	if (channels_publish(live->channels, forward, steal_fd(&port), err) < 0)
 		return -1;
