@@ -94,7 +94,7 @@ struct mac_conn {
 	bool in_ended;	  /* true: the client has closed its sending side */
 	/* true: streaming mode has begun, so only the client ends the connection */
 	bool streaming;
-	bool asked;   /* true: a buffered request has come */
+	bool asked;   /* true: a request has come whose output is collected and sent at its end */
 	bool closing; /* true: the connection is closed when all output is written */
 	bool broken;  /* true: the connection is closed at once */
 };

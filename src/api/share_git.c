@@ -230,8 +230,8 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 			err, ERR_INVALID,
 			"%.200s/.git leads to %.200s, where no repository has this worktree: the git repository is not shared; add it as a share of its own, or share a directory that holds both",
 			dir, said);
-	/* An absolute path is not checked, because it is the same on the host, and the system
-	 * directories of the host are never shared. */
+	/* An absolute path needs no check: it names the same directory in the guest as on the host,
+	 * and a system directory of the host is never shared. */
 	if (*said != '/' && is_system_place(place))
 		return error_set(
 			err, ERR_INVALID,

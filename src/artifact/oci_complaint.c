@@ -156,7 +156,8 @@ static void add_platform(struct platforms *p, const json_t *platform)
 		p->more = true;
 }
 
-/* Searches the error for this message of the library containers/image (ChooseInstance() in
+/* Returns whether the error says that the image has nothing for the wanted platform. The library
+ * containers/image then writes "no image found in ..." (ChooseInstance() in
  * internal/manifest/docker_schema2_list.go and oci_index.go). */
 bool oci_lacks_platform(const struct error *why)
 {
