@@ -56,7 +56,7 @@ int ext4_check(int fd, const char *path, struct error *err)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_INVALID,
-				 "%s is not a regular file: give the file of a disk", path);
+				 "%s is not a regular file: a disk is a file that has an ext4 file system, so name such a file", path);
 	n = pread(fd, sb, sizeof(sb), SB_START);
 	if (n < 0)
 		return error_errno(err, errno, "%s", path);

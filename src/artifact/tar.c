@@ -169,8 +169,9 @@ int tar_open(struct tar_reading *tar, int fd, struct tar_bound *bound, struct er
 {
 	if (!is_plain_tar(fd))
 		return tar_open_bounded(tar, fd, UINT64_MAX, bound, err);
-	/* libarchive must not unpack this archive, because compressed bytes could have the magic of
-	 * a plain archive too. */
+	/* libarchive gets this archive without its filters. It would guess from the first bytes
+	 * whether they are compressed, and a hostile archive can be both: plain by its magic and
+	 * compressed by its first bytes. */
 	*tar = (struct tar_reading){0};
 	if (packed_begin(&tar->from, fd, UINT64_MAX, err) < 0 || !(tar->archive = new_tar(err)))
 		return -1;

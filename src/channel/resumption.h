@@ -33,8 +33,8 @@ struct resumption {
 						    * to the agent */
 	struct buf kept;			   /* stdin that may have to be sent again */
 	bool stdin_closed, cancelled;
-	bool attaching; /* the connection is new, and the agent has not sent a start over this
-			 * connection yet */
+	bool attaching; /* the connection is new, and the agent has not sent the message
+			 * "start" over it yet */
 };
 
 /* Makes the exec resumable, with a random id. */

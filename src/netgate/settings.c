@@ -210,7 +210,7 @@ int settings_parse(struct settings *s, int argc, char **argv, struct error *err)
 	     s->screen->prefixes.nallow || s->screen->by_name))
 		return error_set(
 			err, ERR_INVALID,
-			"--bridge-fd filters nothing: leave out --passt-fd, --supervisor-fd, --guest-address, --allow, --egress and --bytes-per-second");
+			"--bridge-fd does not work with --passt-fd, --supervisor-fd, --guest-address, --allow, --egress or --bytes-per-second, because a bridge has no filter: leave these out");
 	if (s->bridge_fd >= 0)
 		return 0;
 	if (s->vm_fd < 0 || s->supervisor_fd < 0 || !s->screen->guest ||

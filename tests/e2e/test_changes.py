@@ -78,14 +78,14 @@ def test_of_a_workspace(host):
         path.mkdir()
         (path / "Makefile").write_text("all:\n")
     host("create", "box", "--share", f"{shared}:/w", "--share", f"{read}:/r:ro", check=0)
-    told = json.loads(host("--json", "changes", "--shared", "box", check=0).stdout)
+    told = host.json("changes", "--shared", "box")
     assert [(share["path"], share["files"]) for share in told["shares"]] == [(str(shared), [])]
     text = host("changes", "--shared", "box", check=0)
     assert text.stdout == f"{shared}, no autorun file has changed since {told['shares'][0]['since']}\n" and not text.stderr
     (shared / "sub").mkdir()
     (shared / "sub" / "e\nvil.mk").write_text("")
     (shared / "sub" / "conftest.py").write_text("")
-    told = json.loads(host("--json", "changes", "--shared", "box", check=0).stdout)
+    told = host.json("changes", "--shared", "box")
     assert told["shares"][0]["files"] == [{"path": "sub/conftest.py", "by": "pytest runs it"}, {"path": "sub/e\nvil.mk", "by": "make runs it"}]
     text = host("changes", "--shared", "box", check=0)
     assert text.stdout.splitlines() == [f"{shared}, changed since {told['shares'][0]['since']}", "changed file     which program uses it",
@@ -95,7 +95,7 @@ def test_of_a_workspace(host):
     shared.rename(host.base / "elsewhere")
     gone = host("changes", "--shared", "box", check=1)
     assert gone.stdout == f"{shared}: not searched\n" and f"{shared} does not exist" in gone.stderr
-    told = json.loads(host("--json", "changes", "--shared", "box", check=1).stdout)
+    told = host.json("changes", "--shared", "box", check=1)
     assert told["shares"][0]["files"] == [] and f"{shared} does not exist" in told["shares"][0]["error"]
     host("delete", "box", check=0)
 
@@ -106,5 +106,5 @@ def test_what_is_refused(host):
     assert "changes needs --shared: it says which changes to list" in host("changes", "box", check=2).stderr
     none = host("changes", "--shared", "box", check=0)
     assert not none.stdout and '"box" has no writable directory of the host' in none.stderr
-    assert json.loads(host("--json", "changes", "--shared", "box", check=0).stdout) == {"shares": []}
+    assert host.json("changes", "--shared", "box") == {"shares": []}
     host("delete", "box", check=0)

@@ -155,9 +155,9 @@ def test_a_host_without_namespaces(tmp_path, program, words):
 @pytest.mark.parametrize("words, said", [
     ((), "--vm-fd, --supervisor-fd, --guest-address and --guest-mac are needed"),
     (("--bridge-fd", 4), "--bridge-fd needs --vm-fd"),
-    (("--vm-fd", 3, "--bridge-fd", 4, "--allow", "10.0.0.0/8"), "--bridge-fd filters nothing"),
-    (("--vm-fd", 3, "--bridge-fd", 4, "--bytes-per-second", 1), "--bridge-fd filters nothing"),
-    (("--vm-fd", 3, "--bridge-fd", 4, "--egress"), "--bridge-fd filters nothing"),
+    (("--vm-fd", 3, "--bridge-fd", 4, "--allow", "10.0.0.0/8"), "--bridge-fd does not work with --passt-fd, "),
+    (("--vm-fd", 3, "--bridge-fd", 4, "--bytes-per-second", 1), "--bridge-fd does not work with --passt-fd, "),
+    (("--vm-fd", 3, "--bridge-fd", 4, "--egress"), "--bridge-fd does not work with --passt-fd, "),
     (("--egress-name", "https://pypi.org"), "'https://pypi.org' is a URL, not a host name"),
     (("--egress-name", "a.b:53"), "port 53 cannot be opened by name, only by address"),
     (sum((("--egress-name", f"n{n}.org") for n in range(257)), ()), "more than 256 names"),

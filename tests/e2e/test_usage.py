@@ -20,6 +20,7 @@ workspace: create NAME
 workspace: clone NAME w
 workspace: clone w NAME
 workspace: delete NAME
+workspace: changes --shared NAME
 workspace: delete w NAME
 session or workspace: start NAME
 session or workspace: stop NAME

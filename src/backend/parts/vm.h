@@ -106,7 +106,7 @@ struct vm {
 	bool pluggable;
 	bool port; /* the guest's streams go over a virtio-serial port instead of vsock */
 	bool monitor_gone, program_gone;
-	bool spoke;	  /* vm_speaks() was called, since the VMM was ready */
+	bool spoke;	  /* vm_speaks() was called, after the VMM had become ready */
 	bool killing;	  /* vm_kill() was called */
 	bool severing;	  /* vm_sever() was called */
 	bool cut;	  /* the companions were killed for a quarantine */

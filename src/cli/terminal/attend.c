@@ -26,7 +26,7 @@ int attend_check(struct cli *cli, const struct attend *how, struct error *err)
 	if (how->terminal && cli->json)
 		return cli_usage(
 			cli, err,
-			"--json does not work with a terminal, which shows bytes and not a document: leave one of them out");
+			"--json does not work with --tty, because the command then writes to a terminal and prints no JSON: leave one of them out");
 	return 0;
 }
 

@@ -179,7 +179,7 @@ static int check_connect_words(struct cli *cli, const struct connect_values *v, 
 	if (cli->json && !v->send)
 		return cli_usage(
 			cli, err,
-			"--json does not work with a terminal, which shows bytes and not a document: leave --json out");
+			"--json does not work with connect, which opens a terminal in the guest and prints no JSON: leave --json out");
 	return guest_check_name(cli, name, err);
 }
 

@@ -15,7 +15,7 @@
 #endif
 
 /*
- * The options of a mount, sorted by name. The command features prints them in this order. The names
+ * The options of a mount, sorted by name. The command `features` prints them in this order. The names
  * and meanings are those of runc (mountFlags in "libcontainer/specconv"), since engines write their
  * configs for runc.
  */

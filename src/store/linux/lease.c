@@ -232,8 +232,9 @@ int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 	lease.lock = lock_lease(ws, err);
 	if (lease.lock < 0)
 		return -1;
-	/* If the directory of locks is missing or on another file system, the lease gets no second
-	 * name. */
+	/* Gives the lease's file a second name (a hard link) in the directory of locks, where the
+	 * supervisor cannot remove it. If that directory is missing or on another file system, the
+	 * lease works without the second name. */
 	name_kept(ws, kept);
 	(void)!linkat(ws->fd, LEASE_NAME, ws->dir->fd, kept, 0);
 	lease.life = open_life(ws);

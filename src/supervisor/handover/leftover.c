@@ -420,8 +420,9 @@ bool leftover_supervisor_is_gone(const struct workspace *ws)
 
 	if (!pid)
 		return false;
-	/* The record proves nothing, because the live supervisor can write anything into it. But
-	 * every live supervisor has its guard. */
+	/* A runtime.json of another workspace does not prove that the live supervisor has ended,
+	 * since the supervisor can write anything into that file. But every live supervisor has a
+	 * guard, so the guard is looked for. */
 	if (!runtime_is_of(ws, runtime))
 		return !has_guard_beside(ws, &nobody);
 	if (!hold_recorded(pid, json_object_get(runtime, "supervisorStartTime"), &supervisor))

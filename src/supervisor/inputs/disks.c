@@ -87,7 +87,7 @@ static int open_disk_file(const char *path, bool read_only, bool direct, enum di
 			path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_INVALID,
-				 "%s is not a regular file: give the file of a disk", path);
+				 "%s is not a regular file: a disk is a file that has an ext4 file system, so name such a file", path);
 	if (st.st_size == 0)
 		return error_set(err, ERR_INVALID, "%s is empty", path);
 	if (!read_only && refuse_read_only_disk(path, &st, err) < 0)

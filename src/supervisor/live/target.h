@@ -14,8 +14,8 @@
 struct target;
 struct target_attempt;
 
-/* Makes a target from a text that the contract has checked: "name:port", "192.0.2.1:port" or
- * "[2001:db8::1]:port". */
+/* Makes a target from a text that was checked when the request was read (contract/): "name:port",
+ * "192.0.2.1:port" or "[2001:db8::1]:port". */
 struct target *target_new(struct loop *loop, const char *text, struct error *err);
 const char *target_text(const struct target *target);
 uint16_t target_port(const struct target *target);

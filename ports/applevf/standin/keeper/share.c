@@ -68,7 +68,7 @@ static int open_stage(void)
 		return -1;
 	if (mount("share", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") < 0)
 		return -1;
-	return chdir(STAGE); /* the directory with the names of the shared directories */
+	return chdir(STAGE); /* the directory in which each shared directory is mounted under its name */
 }
 
 static int bind_directory(const char *path, const char *at, bool read_only)
