@@ -60,7 +60,7 @@ def check_links(host):
     for path, link, why in (("/workspace/roots/secret", "/workspace/roots", "/root/secret: Permission denied"),
                             ("/workspace/chain", "/workspace/chain", "/etc/shadow: Permission denied"),
                             ("/root/latest", "/workspace/shadow", "/etc/shadow: Permission denied"),
-                            ("/workspace/nested", "/workspace/nested", "/workspace/nested and /home/other/back are links of "
+                            ("/workspace/nested", "/workspace/nested", "/workspace/nested and /home/other/back in the guest are links of "
                                                                        "different users, and no user has the rights of both")):
         assert f"{link} {DENIED}: {why}" in output(path), path
     for path, text in (("/workspace/alias", "first\n"), ("/workspace/group", "grouped\n"), ("/root/secret", "secret\n"),
@@ -230,7 +230,7 @@ def test_a_freeze_has_an_end(host):
     # The time is over before the copy could begin.
     target = host.base / "report"
     said = refused(host, "artifacts", "get", "w", "report", target, code=75)
-    assert "was thawed after 1 ms, before it was copied; stop the workspace" in said, said
+    assert "was thawed after the limit of 1 ms, before it was copied: stop the workspace" in said, said
     assert no_reader(host) and not target.exists()
 
     # The holder is still there when a writer, who had to wait, goes on.

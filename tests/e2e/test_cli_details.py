@@ -147,7 +147,7 @@ def test_wrong_words_are_a_usage_error(host, words, text):
     (("--allow", "0.0.0.0/0"), "--allow 0.0.0.0/0 is the prefix of all addresses"),
     (("--allow", "127.0.0.1"), "--allow 127.0.0.1 is the guest's own loopback"),
     (("--allow", "10.0.0.0/16", "--allow", "169.254.169.254"), "--allow 169.254.169.254 is link-local or the address of a cloud's"),
-    (("--network", "bridged"), "--network-interface: --network bridged needs"),
+    (("--network", "bridged"), "--network-interface is missing: --network bridged needs"),
     (("--network", "isolated", "-p", "80:80"), '--publish needs --network nat or bridged, and --network is "isolated"'),
     (("--share", "../x:/d"), 'must not have ".." in it, and is "'),
     (("--share", "/srv:/d/.."), 'must not have ".." in it, and is "/d/..": write the path without it'),
@@ -237,8 +237,10 @@ def test_options_that_are_empty_or_no_such_word(host):
             'and is "{}"\n')
     for word in ("foo", "nofile=", "nofile=x", "nofile=1:x", "=1"):
         assert fails(host, 2, "exec", "--rlimit", word, "w", "--", "true") == said.format(word)
-    for option, word in (("--mediation", "1=x"), ("--vsock", "x"), ("--publish", "x")):
-        assert fails(host, 2, "session", "create", "--base", "web", option, word).startswith(f'microagent: {option}: "{word}" is not ')
+    service = "a vsock port and its service on the host"
+    for option, word, what in (("--mediation", "1=x", service), ("--vsock", "x", service), ("--publish", "x", "ports to publish")):
+        said = fails(host, 2, "session", "create", "--base", "web", option, word)
+        assert said.startswith(f'microagent: {option}: "{word}" does not name {what}: write ')
     for words in (("run", "--mediation-optional", "--", "true"), ("session", "create", "--base", "web", "--mediation-optional")):
         assert fails(host, 2, *words) == "microagent: --mediation-optional needs --mediation\n"
 

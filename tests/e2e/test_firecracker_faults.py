@@ -143,7 +143,7 @@ def test_a_balloon_of_which_nothing_is_said(standin):
     standin.start(memoryMiB=512)
     standin.set(faults={"GET /balloon/statistics": {"do": "empty"}})
     answer = standin.balloon(384)
-    assert (answer["errorCode"], answer["error"]) == ("io", "Firecracker's API: GET /balloon/statistics: the answer has no body")
+    assert (answer["errorCode"], answer["error"]) == ("io", "Firecracker's API: GET /balloon/statistics: the answer has no body: this is a bug, or Firecracker was taken over")
     standin.set()
     assert standin.balloon(384)["ok"]
 

@@ -314,7 +314,7 @@ def test_bridged(net):
         done = net("--json", "create", "w", *SMALL, "--network", "bridged", "--network-interface", name, check=None)
         assert done.returncode == code and text in json.loads(done.stdout)["error"], done.stdout
     nameless = net("--json", "create", "w", *SMALL, "--network", "bridged", check=None)
-    assert "--network-interface: " in json.loads(nameless.stdout)["error"]
+    assert "--network-interface is missing: " in json.loads(nameless.stdout)["error"]
     assert not (net.host.state / "w").exists()
     net.lan.ip("host", "link", "add", "br-test", "type", "bridge")
     net.lan.ip("host", "addr", "add", "192.168.90.1/24", "dev", "br-test")

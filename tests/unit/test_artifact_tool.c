@@ -186,7 +186,7 @@ static void failures_speak_in_the_tools_words(void **state)
 	tool.argv = shell("exit 1");
 	assert_fails(&tool, ERR_IO, "printed no message");
 	tool.argv = shell("kill -9 $$");
-	assert_fails(&tool, ERR_IO, "(137)");
+	assert_fails(&tool, ERR_IO, "failed with exit code 137: it printed no message");
 	tool.argv = shell("printf 'a\\033[31m\\nb\\n' >&2; exit 1");
 	assert_fails(&tool, ERR_IO, "a [31m b");
 }
