@@ -467,7 +467,7 @@ def test_an_upgrade_of_the_guest_agent(web, renewed):
     assert run(web, stopped, "cat /home/agent/file") == "kept\n"
 
 
-@pytest.mark.parametrize(("missing", "words"), (("", "does not exist"), (".initrd", "has no initrd beside it")), ids=("kernel", "initrd"))
+@pytest.mark.parametrize(("missing", "words"), (("", "{} does not exist"), (".initrd", "the kernel {} has no initrd beside it")), ids=("kernel", "initrd"))
 def test_what_cannot_be_booted_does_not_go_back(web, renewed, missing, words):
     """The machine runs on, and its disk stays, if a file that it would be booted from is missing."""
     del renewed
@@ -482,7 +482,7 @@ def test_what_cannot_be_booted_does_not_go_back(web, renewed, missing, words):
         modules.touch()
     away = file.rename(file.with_name("away"))
     said = web("session", "restore", name, "first", check=1).stderr
-    assert f"session {name}, snapshot \"first\": --kernel: {kernel} {words}" in said, said
+    assert f"session {name}, snapshot \"first\": --kernel: {words.format(kernel)}" in said, said
     assert run(web, name, "cat /home/agent/file") == "second\n" and points(web, name) == ["first"]
     away.rename(file)
     if made:
