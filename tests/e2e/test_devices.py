@@ -66,7 +66,7 @@ def check_balloon(host, name):
     wait_until(lambda: guest_memory(host, name) < 130, "the memory to be the host's")
     wait_until(lambda: "256 of 256 MiB" in host("balloon", name, 256, check=0).stdout, "the guest to have it back")
     # More memory than the machine has, none at all, or no number.
-    for mib, code, word in ((257, 2, "between 64 and the 256"), (63, 2, "between 64"), (0, 2, "MIB"), ("x", 2, "MIB")):
+    for mib, code, word in ((257, 2, "must be from 64 to 256, the memory that the machine was made with"), (63, 2, "must be from 64 to 256"), (0, 2, "MIB"), ("x", 2, "MIB")):
         done = host("balloon", name, mib)
         assert done.returncode == code and word in done.stderr, (mib, done.stderr)
 

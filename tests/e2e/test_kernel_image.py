@@ -260,7 +260,7 @@ def test_the_file_says_what_a_name_s_ending_means(host, cache):
     assert (answer["name"], answer["architecture"]) == ("mine-arm64", "arm64")
     path.write_bytes(bytes(0x202) + b"HdrS" + bytes(4096))
     answer = host.json("kernel", "install", "--from", path, "--name", "other-arm64", check=1)
-    assert answer["errorCode"] == "invalid" and "a kernel for amd64: it ends like the names for another architecture" in answer["error"], answer
+    assert answer["errorCode"] == "invalid" and "cannot be the name of a kernel for amd64, because it ends like the names for another architecture" in answer["error"], answer
     assert [k["name"] for k in host.json("kernel", "list")["kernels"]] == ["mine-arm64"]
 
 

@@ -178,7 +178,7 @@ def test_on_a_full_disk(host, cache):
     left = f'{mount} "$@"; code=$?; find {cache} -name "*.json"; exit $code'
     host.wrap = ["unshare", "--mount", "sh", "-c", left, "sh", *host.wrap]
     done = host("setup", check=1)
-    assert f"this needs 256 MiB in {cache}, but " in done.stdout
+    assert f"the command needs 256 MiB in {cache}, but only " in done.stdout
     assert "make room, or name another directory in MICROAGENT_CACHE_DIR" in done.stdout
     assert f"fix: {AGAIN}" in done.stdout
     assert str(cache / "kernels") not in done.stdout.split("verdict: failed")[1]
@@ -207,7 +207,7 @@ def test_an_interrupted_one_leaves_nothing(host, cache):
 
 def test_wrong_words(host):
     assert "--kernel is empty" in host("setup", "--kernel", "", check=2).stderr
-    assert "setup does not take \"x\"" in host("setup", "x", check=2).stderr
+    assert "setup does not take the word \"x\"" in host("setup", "x", check=2).stderr
     answer = host.json("setup", "--kernel", "/nonexistent", check=1, env={"MICROAGENT_CACHE_DIR": str(host.base / "none")})
     assert "/nonexistent: No such file or directory" in rows(answer)["kernel"]["detail"]
     assert states(answer)["kernel"] == "failed"
