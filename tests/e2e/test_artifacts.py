@@ -240,7 +240,7 @@ def test_a_freeze_has_an_end(host):
     host("exec", "w", "--", "sh", "-c", "echo more >> /workspace/report", check=0)
     assert freezer.poll() is None
     _, said = freezer.communicate()
-    assert freezer.returncode == 1 and b"thawed after 300 ms" in said, said
+    assert freezer.returncode == 1 and b"thawed after the limit of 300 ms" in said, said
 
     # At rest nothing must be frozen.
     assert ask(host, "stop")[0] == 0

@@ -216,7 +216,7 @@ def test_what_cannot_be_compared_is_told(host, other_agent):
         shutil.copy(BIN / program, programs)
     other_kernel(other_agent, name)
     architecture = "arm64" if os.uname().machine == "x86_64" else "amd64"
-    unknown = f"not known for kernels of {architecture}: microagent-init-{architecture} is neither beside microagent nor in PATH"
+    unknown = f"not known for kernels of {architecture}: microagent-init-{architecture} is neither beside microagent nor in PATH: install microagent again"
 
     def found():
         done = subprocess.run([programs / "microagent", "--json", "doctor"], env=host.env, capture_output=True, text=True, check=False)

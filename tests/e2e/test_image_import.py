@@ -175,7 +175,7 @@ def test_what_is_to_be_a_file_is_one(host, cache, what):
         assert refused(host, cache, f"oci:{layout.path}").endswith(f"{name} is not a {kind}, so the image is damaged: fetch or make the image again")
         with tarfile.open(host.base / "layout.tar", "w") as archive:
             archive.add(layout.path, ".")
-        assert refused(host, cache, f"oci-archive:{host.base}/layout.tar").endswith(f"the archive's entry {name} is neither a regular file nor a directory: make the archive without it")
+        assert refused(host, cache, f"oci-archive:{host.base}/layout.tar").endswith(f"the archive's entry ./{name} is neither a regular file nor a directory: make the archive without it")
         place.unlink()
     if kept.exists():
         kept.rename(place)

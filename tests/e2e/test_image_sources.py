@@ -153,7 +153,7 @@ def test_what_an_index_lacks_is_told_with_what_it_has(host, cache):
     layout = Layout(host.base / "many")
     layout.platforms(*(f"linux/m{i}" for i in range(40)))
     error = refused(host, cache, layout.path, code="unsupported")
-    assert error.endswith(", linux/m18, linux/m19 and more")
+    assert error.endswith(", linux/m18, linux/m19 and more: name another image or architecture")
     # An error without a text, and one with a text that a terminal would obey.
     layout = Layout(host.base / "odd")
     layout.platforms("unknown/unknown")
