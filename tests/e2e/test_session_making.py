@@ -2,6 +2,7 @@
 """Tests `session create` that is interrupted: by a signal, by the end of the reader of its answer, and by kill -9."""
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -130,6 +131,19 @@ def hasher_of(host):
     return None
 
 
+def is_unlocked(directory):
+    """Returns whether no process has the lock of an unfinished base. A directory that is gone has none."""
+    with contextlib.suppress(FileNotFoundError):
+        fd = os.open(directory, os.O_RDONLY)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(fd)
+    return True
+
+
 @pytest.mark.parametrize("number, code", ((signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)))
 def test_a_disk_that_takes_minutes_to_hash(host, number, code):
     """The hashing process ends with the process that waits for it, however that one ends."""
@@ -139,6 +153,8 @@ def test_a_disk_that_takes_minutes_to_hash(host, number, code):
     err = child.communicate(timeout=60)[1]
     assert child.returncode == code and (code < 0 or b"cancelled" in err), err
     wait_until(lambda: not hasher_of(host) and not host.processes(), "the end of what hashes")
+    # A process that ends loses its name before its lock.
+    wait_until(lambda: all(is_unlocked(path) for path in (host.state / "bases").glob(".making-*")), "the lock of the unfinished base to be free")
     assert host.json("base", "list") == {"bases": []}
     host("session", "gc", check=0)
     assert not list((host.state / "bases").iterdir())
