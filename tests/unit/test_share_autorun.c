@@ -2,6 +2,7 @@
 /* Tests which changed files of a shared directory are found as autorun files. */
 #include "test_base.h"
 
+#include <limits.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
@@ -164,6 +165,27 @@ static void links_are_not_followed(void **state)
 	check(s, 0, "deep/.envrc");
 }
 
+/* A guest makes a path that is longer than the kernel takes in one call, to have the search fail. */
+static void a_long_path_hides_nothing(void **state)
+{
+	const struct scratch *s = *state;
+	char name[NAME_MAX + 1];
+	int at = dup(s->fd), below;
+
+	memset(name, 'd', NAME_MAX);
+	name[NAME_MAX] = '\0';
+	put(s, "Makefile");
+	for (int level = 0; level < AUTORUN_LEVELS; level++) {
+		assert_int_equal(mkdirat(at, name, 0755), 0);
+		below = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		close(at);
+		at = below;
+		assert_true(at >= 0);
+	}
+	close(at);
+	check(s, 0, "Makefile");
+}
+
 static void what_is_not_searched_is_told(void **state)
 {
 	const struct scratch *s = *state;
@@ -223,6 +245,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_is_hidden_by_a_repository, scratch_make,
 						scratch_remove),
 		cmocka_unit_test_setup_teardown(links_are_not_followed, scratch_make,
+						scratch_remove),
+		cmocka_unit_test_setup_teardown(a_long_path_hides_nothing, scratch_make,
 						scratch_remove),
 		cmocka_unit_test_setup_teardown(what_is_not_searched_is_told, scratch_make,
 						scratch_remove),

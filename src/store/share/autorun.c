@@ -241,9 +241,11 @@ static bool is_of_packages(const char *name)
 	return false;
 }
 
+/* Returns "path/name", which the caller frees. The result may be longer than PATH_MAX: a guest can
+ * make such a path, and the search opens each directory by its name alone. */
 static char *below(const char *path, const char *name, struct error *err)
 {
-	autobuf struct buf text = BUF_INIT(PATH_MAX + NAME_MAX + 2);
+	autobuf struct buf text = BUF_INIT((AUTORUN_LEVELS + 1) * (NAME_MAX + 1));
 
 	if (buf_printf(&text, err, "%s%s%s", path, *path ? "/" : "", name) < 0)
 		return NULL;
