@@ -303,26 +303,11 @@ int qemu_power_button(struct vm *vm, struct error *err)
 			on_monitor_answer, qemu_of(vm), err);
 }
 
-/* Handles the answer to the command that lets the machine go on. If QEMU has refused the command,
- * the machine would stand still for ever although it is recorded as running. So it is ended. */
-static void on_resumed(void *data, const json_t *result, const struct error *why)
-{
-	struct qemu *qemu = data;
-
-	(void)result;
-	if (!why || !vm_is_alive(&qemu->vm))
-		return;
-	if (qemu->vm.log)
-		log_line(qemu->vm.log, "the machine cannot go on: %s", why->msg);
-	vm_tell_end(&qemu->vm, VM_END_CRASHED, why->msg);
-	cell_kill(&qemu->vm.cell);
-}
-
 int qemu_resume(struct vm *vm, struct error *err)
 {
 	struct qemu *qemu = qemu_of(vm);
 
-	if (qmp_send(qemu->qmp, "cont", NULL, on_resumed, qemu, err) < 0)
+	if (qmp_send(qemu->qmp, "cont", NULL, qemu_end_if_refused, qemu, err) < 0)
 		return -1;
 	qemu->paused = false;
 	qemu->resumes++;

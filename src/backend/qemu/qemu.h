@@ -141,6 +141,10 @@ void qemu_on_migration(struct qemu *qemu, const json_t *body);
  * contain the memory, first removes /proc from QEMU's cell. Called when QEMU has opened the file
  * with the machine's memory. */
 void qemu_begin_saved(struct qemu *qemu);
+/* A qmp_reply_fn for a command without which the machine cannot run. If QEMU has refused the
+ * command, ends the machine: it would stand still for ever although it is recorded as running. If a
+ * state cannot be loaded, QEMU itself ends. */
+void qemu_end_if_refused(void *data, const json_t *result, const struct error *why);
 void qemu_plug_card(struct qemu *qemu); /* called when the restored VM runs and card_due is set */
 /* Function of facts.c: */
 int qemu_save_facts(const struct config *config, enum accelerator accelerator, json_t *facts,

@@ -115,8 +115,6 @@ static void look_for_end(struct qemu *qemu)
 		tell_saved(qemu, &err);
 }
 
-static void on_begun(void *data, const json_t *result, const struct error *why);
-
 /* Lets a restored machine go on, if its saved state contains the memory. Such a machine may have
  * stood still when it was saved. */
 static void begin_loaded(struct qemu *qemu)
@@ -126,8 +124,8 @@ static void begin_loaded(struct qemu *qemu)
 	if (qemu->origin != VM_RESTORED || qemu->ram_apart || qemu->begun)
 		return;
 	qemu->begun = true;
-	if (qmp_send(qemu->qmp, "cont", NULL, on_begun, qemu, &err) < 0)
-		on_begun(qemu, NULL, &err);
+	if (qmp_send(qemu->qmp, "cont", NULL, qemu_end_if_refused, qemu, &err) < 0)
+		qemu_end_if_refused(qemu, NULL, &err);
 }
 
 /* Handles an event of a save or a load. If a state cannot be loaded, QEMU itself ends, and its
@@ -194,9 +192,7 @@ int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct e
 
 /* --- the beginning --------------------------------------------------------------------------- */
 
-/* Handles the answer to a command without which the machine cannot go on. If QEMU has refused the
- * command, the machine is ended. If a state cannot be loaded, QEMU itself ends. */
-static void on_begun(void *data, const json_t *result, const struct error *why)
+void qemu_end_if_refused(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
 
@@ -217,12 +213,12 @@ void qemu_begin_saved(struct qemu *qemu)
 		cleanup_close(&qemu->state_fd);
 		qemu->state_fd = -1;
 		if (status == 0)
-			status = send_uri(qemu, "migrate-incoming", on_begun, &err);
+			status = send_uri(qemu, "migrate-incoming", qemu_end_if_refused, &err);
 	} else if (status >= 0) {
-		status = qmp_send(qemu->qmp, "cont", NULL, on_begun, qemu, &err);
+		status = qmp_send(qemu->qmp, "cont", NULL, qemu_end_if_refused, qemu, &err);
 	}
 	if (status < 0)
-		on_begun(qemu, NULL, &err);
+		qemu_end_if_refused(qemu, NULL, &err);
 }
 
 /* Plugs in the card of a restored machine. The template has no card, so that a session can be
@@ -235,6 +231,6 @@ void qemu_plug_card(struct qemu *qemu)
 	struct error err = {0};
 
 	qemu->card_due = false;
-	if (qmp_send(qemu->qmp, "device_add", card, on_begun, qemu, &err) < 0)
-		on_begun(qemu, NULL, &err);
+	if (qmp_send(qemu->qmp, "device_add", card, qemu_end_if_refused, qemu, &err) < 0)
+		qemu_end_if_refused(qemu, NULL, &err);
 }
