@@ -4,9 +4,9 @@
  * cell's monitor is not enough, since it does not prove that the program in the cell has ended.
  *
  * A process that was killed first gives back its memory, and then closes its files. A process
- * without memory runs no instruction and answers nothing. But it may take long to close its files.
- * Whoever closes the last descriptor of a removed file gives back the file's blocks, and a
- * virtiofsd has a descriptor of each file that its guest knows.
+ * without memory runs no instruction and answers nothing. But it may take long to close its files:
+ * a virtiofsd has a descriptor of each file that its guest knows, and when a process closes the last
+ * descriptor of a removed file, the kernel frees the file's blocks before close() returns.
  */
 #ifndef BACKEND_PARTS_DESCENDANTS_H
 #define BACKEND_PARTS_DESCENDANTS_H

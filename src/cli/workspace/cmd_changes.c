@@ -32,6 +32,28 @@ static bool is_of_git(const char *path)
 	return found && (found == path || found[-1] == '/') && (found[4] == '/' || !found[4]);
 }
 
+/* Says what was not searched in a directory, and how to look at what was found there. */
+static void advise(const struct cli *cli, const json_t *share)
+{
+	const json_t *files = json_object_get(share, "files"), *file;
+	size_t i;
+
+	if (json_object_get(share, "incomplete"))
+		guest_warn(
+			cli,
+			"a part of %.150s was not searched for changed autorun files: it is too large or too deep, or cannot be read",
+			json_text(share, "path", ""));
+	if (json_array_size(files) > 0)
+		guest_warn(cli, "%s", READ_FIRST);
+	json_array_foreach(files, i, file)
+	{
+		if (is_of_git(json_text(file, "path", ""))) {
+			guest_warn(cli, "%s", GIT_SAFELY);
+			break;
+		}
+	}
+}
+
 /* --- after a run ----------------------------------------------------------------------------- */
 
 static void warn_of_share(const struct cli *cli, const json_t *share)
@@ -39,34 +61,21 @@ static void warn_of_share(const struct cli *cli, const json_t *share)
 	const json_t *files = json_object_get(share, "files"), *file;
 	const char *dir = json_text(share, "path", ""), *why = json_text(share, "error", NULL);
 	size_t count = json_array_size(files), i;
-	bool git = false;
 
 	if (why)
 		guest_warn(cli, "%.150s was not searched for changed autorun files: %.150s", dir,
 			   why);
 	json_array_foreach(files, i, file)
 	{
-		const char *path = json_text(file, "path", "");
-
-		git = git || is_of_git(path);
-		if (i < WARNED_FILES)
-			guest_warn(
-				cli,
-				"%.150s/%.200s has changed while the guest could write to it: %s",
-				dir, path, json_text(file, "by", ""));
+		if (i == WARNED_FILES)
+			break;
+		guest_warn(cli, "%.150s/%.200s has changed while the guest could write to it: %s",
+			   dir, json_text(file, "path", ""), json_text(file, "by", ""));
 	}
 	if (count > WARNED_FILES)
 		guest_warn(cli, "%zu%s more files like these have changed in %.150s",
 			   count - WARNED_FILES, json_object_get(share, "more") ? " or" : "", dir);
-	if (json_object_get(share, "incomplete"))
-		guest_warn(
-			cli,
-			"a part of %.150s was not searched for changed autorun files: it is too large or too deep, or cannot be read",
-			dir);
-	if (count > 0)
-		guest_warn(cli, "%s", READ_FIRST);
-	if (git)
-		guest_warn(cli, "%s", GIT_SAFELY);
+	advise(cli, share);
 }
 
 static void warn_of_word(const struct cli *cli, const char *word, int64_t since_ns)
@@ -122,11 +131,10 @@ static int print_files(const json_t *files, struct error *err)
 
 /* Prints what was found in one directory. Returns 0, 1 if the directory was not searched, or -1
  * with an error. */
-static int print_share(const json_t *share, struct error *err)
+static int print_share(const struct cli *cli, const json_t *share, struct error *err)
 {
-	const json_t *files = json_object_get(share, "files"), *file;
+	const json_t *files = json_object_get(share, "files");
 	const char *why = json_text(share, "error", NULL);
-	size_t i;
 
 	cli_print_safe(stdout, json_text(share, "path", ""));
 	if (why) {
@@ -141,18 +149,7 @@ static int print_share(const json_t *share, struct error *err)
 		return -1;
 	if (json_object_get(share, "more"))
 		cli_warn("there are more such files than are listed");
-	if (json_object_get(share, "incomplete"))
-		cli_warn(
-			"a part of the directory was not searched: it is too large or too deep, or cannot be read");
-	if (json_array_size(files) > 0)
-		cli_warn("%s", READ_FIRST);
-	json_array_foreach(files, i, file)
-	{
-		if (is_of_git(json_text(file, "path", ""))) {
-			cli_warn("%s", GIT_SAFELY);
-			break;
-		}
-	}
+	advise(cli, share);
 	return 0;
 }
 
@@ -168,7 +165,7 @@ static int print_changes(const struct cli *cli, const json_t *changes, const cha
 	json_array_foreach(shares, i, share)
 	{
 		int status = cli->json ? json_object_get(share, "error") != NULL
-				       : print_share(share, err);
+				       : print_share(cli, share, err);
 
 		if (status < 0)
 			return -1;
