@@ -42,7 +42,7 @@ def mount(request):
         if not point.exists():
             point.mkdir(parents=True)
         subprocess.run(["mount", *map(str, words)], check=True)
-        request.addfinalizer(lambda: subprocess.run(["umount", "--lazy", "--recursive", str(point)], check=True))
+        request.addfinalizer(lambda: subprocess.run(["umount", "--lazy", str(point)], check=True))
     return mount
 
 
