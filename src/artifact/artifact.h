@@ -33,11 +33,13 @@ struct artifact_options {
 	 * kernel (kernel-build), or skopeo (image-import) */
 	bool unconfined;
 	/* option of sha256 and init-sha256: the number of the descriptor to read; option of
-	 * bundle-build: the number of the descriptor to write to */
+	 * bundle-build and review-build: the number of the descriptor to write to */
 	const char *fd;
 	/* option of bundle-build: the number of a descriptor that is open on the file of option
-	 * `from` */
+	 * `from`; option of review-build: the number of a descriptor of the directory */
 	const char *from_fd;
+	/* option of review-build: the number of the descriptor to which the list is written */
+	const char *list_fd;
 	/* option of initrd: the path of the file to write; NULL: a file in the cache */
 	const char *out;
 	/* option of initrd, kernel-install, kernel-build and kernel-refresh: the path of
@@ -68,7 +70,7 @@ struct artifact_options {
 typedef int artifact_fn(const struct artifact_options *opts, struct error *err);
 artifact_fn artifact_sha256, artifact_init_sha256, artifact_initrd, artifact_kernel_install,
 	artifact_kernel_build, artifact_kernel_refresh, artifact_image_build, artifact_image_import,
-	artifact_image_remove, artifact_bundle_build;
+	artifact_image_remove, artifact_bundle_build, artifact_review_build;
 
 /* Sets *out to the architecture that option --arch names. Without --arch, sets *out to
  * `otherwise`. */

@@ -18,7 +18,7 @@
 /* The features of the file system. They are listed here because the defaults of mke2fs depend on
  * the distribution. Linux 4.4 and later supports them, and so do the kernels of this project. */
 static const char features[] =
-	"none,has_journal,ext_attr,resize_inode,dir_index,filetype,extent,64bit,flex_bg,"
+	"ext_attr,resize_inode,dir_index,filetype,extent,64bit,flex_bg,"
 	"sparse_super,large_file,huge_file,dir_nlink,extra_isize,metadata_csum";
 
 static int create_file(const char *file, uint64_t size, struct error *err)
@@ -63,11 +63,11 @@ static char *directory_of(const char *file, struct error *err)
 static int run_mke2fs(const struct ext4_spec *spec, const char *file, struct error *err)
 {
 	struct environment env;
-	autobuf struct buf extended = BUF_INIT(0), journal = BUF_INIT(0);
+	autobuf struct buf extended = BUF_INIT(0), journal = BUF_INIT(0), all = BUF_INIT(0);
 	char inodes[24];
 	const char *argv[] = {"mke2fs", "-q",  "-F",	   "-t",    "ext4",	 "-b", "4096",
 			      "-I",	"256", "-i",	   "16384", "-m",	 "0",  "-O",
-			      features, "-U",  spec->uuid, "-L",    spec->label, "-E", NULL,
+			      NULL,	"-U",  spec->uuid, "-L",    spec->label, "-E", NULL,
 			      "-J",	NULL,  file,	   NULL};
 	autofree char *dir = directory_of(file, err);
 	/* A hostile image may have taken over the reader, which could then have replaced the new
@@ -81,10 +81,17 @@ static int run_mke2fs(const struct ext4_spec *spec, const char *file, struct err
 	if (buf_printf(&extended, err,
 		       "root_owner=0:0,hash_seed=%s,lazy_itable_init=0,lazy_journal_init=1",
 		       spec->uuid) < 0 ||
+	    buf_printf(&all, err, "none,%s%s", spec->journal_mib ? "has_journal," : "", features) <
+		    0 ||
 	    buf_printf(&journal, err, "size=%u", spec->journal_mib) < 0)
 		return -1;
+	argv[14] = buf_string(&all);
 	argv[20] = buf_string(&extended);
 	argv[22] = buf_string(&journal);
+	if (spec->journal_mib == 0) {
+		argv[21] = file;
+		argv[22] = NULL;
+	}
 	if (spec->inodes > 0) {
 		snprintf(inodes, sizeof(inodes), "%" PRIu64, spec->inodes);
 		argv[9] = "-N";

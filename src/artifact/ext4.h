@@ -15,7 +15,9 @@ struct ext4_spec {
 	const char *label;
 	const char *uuid; /* UUID of the file system, also used as the seed of directory hashes */
 	uint64_t size;	  /* size of the file system in bytes; the file is sparse */
-	unsigned journal_mib;
+	unsigned
+		journal_mib; /* size of the journal in MiB; 0: a file system without a journal, which is
+			       * only mounted read-only */
 	int64_t time;	 /* fixed time of the file system in seconds since 1970; must not be 0 */
 	uint64_t inodes; /* number of inodes; 0: one for each 16 KiB of the file system */
 };

@@ -198,6 +198,26 @@ static uint64_t skip_hole(int fd, uint64_t at, uint64_t size)
 	return (uint64_t)data & ~(uint64_t)(EXT4_CHUNK - 1);
 }
 
+/* Copies the contents that a source gives. Reads holes of the file too, since the source computes a
+ * digest of all bytes. */
+static int copy_from_source(struct ext4_blocks *b, int fd, const struct rootfs_file *file,
+			    struct error *err)
+{
+	const struct rootfs_source *source = b->writer->rootfs->source;
+
+	for (uint64_t at = 0; at < file->bytes; at += EXT4_CHUNK) {
+		const uint64_t left = file->bytes - at;
+		size_t len = left < EXT4_CHUNK ? (size_t)left : EXT4_CHUNK;
+
+		if (source->read(source->data, fd, b->writer->chunk, len, err) < 0 ||
+		    put_chunk(b, at / b->writer->fs->blocksize, len, err) < 0 ||
+		    artifact_check_signal(err) < 0)
+			return -1;
+		progress_draw();
+	}
+	return source->end(source->data, fd, file, err);
+}
+
 static int copy_data_file(struct ext4_blocks *b, const struct rootfs_file *file, struct error *err)
 {
 	autoclose int fd = rootfs_read_data(b->writer->rootfs, file, err);
@@ -228,11 +248,17 @@ static int copy_data_file(struct ext4_blocks *b, const struct rootfs_file *file,
 int ext4_write_contents(struct ext4_writer *writer, struct rootfs_file *file, ext2_ino_t number,
 			struct ext2_inode *inode, struct error *err)
 {
+	const struct rootfs_source *source = file->data ? writer->rootfs->source : NULL;
 	const size_t text = file->text ? strlen(file->text) : 0;
-	const uint64_t size = S_ISLNK(file->mode) ? text : file->bytes;
 	auto_blocks struct ext4_blocks b = {0};
-	errcode_t code = ext2fs_inode_size_set(writer->fs, inode, (ext2_off64_t)size);
+	autoclose int fd = -1;
+	errcode_t code;
 
+	/* The source knows the size only when it has opened the file, which may have grown. */
+	if (source && (fd = source->open(source->data, file, err)) < 0)
+		return -1;
+	code = ext2fs_inode_size_set(writer->fs, inode,
+				     (ext2_off64_t)(S_ISLNK(file->mode) ? text : file->bytes));
 	if (code != 0)
 		return ext4_failed(code, "", err);
 	if (S_ISLNK(file->mode) && text < FAST_LINK) {
@@ -249,7 +275,8 @@ int ext4_write_contents(struct ext4_writer *writer, struct rootfs_file *file, ex
 		if (put_chunk(&b, at / writer->fs->blocksize, n, err) < 0)
 			return -1;
 	}
-	if ((file->data || file->from) && copy_data_file(&b, file, err) < 0)
+	if (source ? copy_from_source(&b, fd, file, err) < 0
+		   : (file->data || file->from) && copy_data_file(&b, file, err) < 0)
 		return -1;
 	return ext4_blocks_end(&b, err);
 }

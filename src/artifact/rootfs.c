@@ -151,6 +151,11 @@ void rootfs_cleanup(struct rootfs **fs)
 	rootfs_free(*fs);
 }
 
+void rootfs_set_source(struct rootfs *fs, const struct rootfs_source *source)
+{
+	fs->source = source;
+}
+
 void rootfs_next_layer(struct rootfs *fs)
 {
 	fs->layer++;

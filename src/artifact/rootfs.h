@@ -40,7 +40,8 @@ struct rootfs_file {
 	 * file is empty. */
 	char *text;
 	char *from;	/* path of a file of the host with the contents; NULL: none */
-	uint64_t data;	/* number of the data file with the contents; 0: none */
+	uint64_t data;	/* number of the data file with the contents, or the number under which the
+			 * source of the rootfs knows the contents; 0: none */
 	uint64_t bytes; /* size of a regular file in bytes */
 	struct rootfs_xattr *xattrs;
 	size_t xattr_count;
@@ -63,6 +64,21 @@ struct rootfs_bounds {
 };
 extern const struct rootfs_bounds rootfs_unbounded;
 
+/*
+ * A source gives the contents of regular files while the tree is written into a file system. So the
+ * contents need no data files. The functions return -1 with err set on failure.
+ */
+struct rootfs_source {
+	/* Opens the contents that file->data numbers, and sets file->bytes to their size. Returns a
+	 * descriptor, which the caller closes. */
+	int (*open)(void *data, struct rootfs_file *file, struct error *err);
+	/* Reads the next `len` bytes of the contents. The source must fill the whole room. */
+	int (*read)(void *data, int fd, void *bytes, size_t len, struct error *err);
+	/* Is called when all contents of the file were read. */
+	int (*end)(void *data, int fd, const struct rootfs_file *file, struct error *err);
+	void *data; /* the first argument of the functions */
+};
+
 struct rootfs;
 struct tar_bound;
 /* Returns an empty tree, or NULL with err set. `data_dir` is a descriptor of the directory for the
@@ -74,6 +90,10 @@ struct rootfs *rootfs_new(int data_dir, int64_t time, const struct rootfs_bounds
 void rootfs_free(struct rootfs *fs); /* NULL is fine */
 void rootfs_cleanup(struct rootfs **fs);
 #define auto_rootfs __attribute__((cleanup(rootfs_cleanup)))
+
+/* From now on, contents that rootfs_file.data numbers come from `source` and not from data files.
+ * `source` must exist as long as the tree. */
+void rootfs_set_source(struct rootfs *fs, const struct rootfs_source *source);
 
 /* Starts the next layer. Files that are added from now on belong to this layer. */
 void rootfs_next_layer(struct rootfs *fs);

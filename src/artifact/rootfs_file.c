@@ -73,7 +73,7 @@ void rootfs_remove_data(const struct rootfs *fs, struct rootfs_file *file)
 {
 	char name[24];
 
-	if (!file->data)
+	if (!file->data || fs->source)
 		return;
 	data_name(file, name);
 	unlinkat(fs->data_dir, name, 0);

@@ -23,6 +23,7 @@ struct rootfs_node {
 struct rootfs {
 	struct rootfs_node root;
 	int data_dir;
+	const struct rootfs_source *source; /* NULL: the contents are in data files */
 	unsigned layer;
 	int64_t time;
 	uint64_t last_data, bytes, count, text;

@@ -143,6 +143,9 @@
 	X(BUNDLE_BYTES, 8589934592, "bytes",                                                       \
 	  "size of an archive of config.bundles after it is unpacked")                             \
 	X(BUNDLE_FILES, 1000000, "files", "files in an archive of config.bundles")                 \
+	X(REVIEW_BYTES, 34359738368, "bytes", "files of a directory that is taken for a review")   \
+	X(REVIEW_FILES, 1000000, "files", "files of a directory that is taken for a review")       \
+	X(REVIEWS_KEPT, 8, "images", "images of reviewed directories that are kept in the cache")  \
 	X(ARCHIVE_MEMORY_MIB, 1024, "MiB",                                                         \
 	  "memory of the process that reads an archive of a bundle or an image")                   \
 	X(IMAGE_FETCH_BYTES, 1099511627776, "bytes",                                               \

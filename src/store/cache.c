@@ -79,6 +79,7 @@ char *cache_subdir(enum cache_part part, struct error *err)
 		[CACHE_KERNELS] = "kernels",
 		[CACHE_IMAGES] = "images",
 		[CACHE_INITRDS] = "initrds",
+		[CACHE_REVIEWS] = "reviews",
 	};
 	autofree char *dir = cache_dir(err);
 

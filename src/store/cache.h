@@ -11,6 +11,9 @@
  *   images/<name>.json       the record
  *   initrds/<sha256>.initrd  only microagent-init, with its digest as the name, for kernels that
  *                            have no initrd beside them; without a record
+ *   reviews/<sha256>.ext4    the image of a reviewed directory; the name is the digest of what
+ *                            lstat() says of its files; without a record
+ *   reviews/<sha256>.list    the list of that image's files
  *
  * The record of an entry is written last and replaced as a whole. An entry without a record is not
  * listed. The functions of this header only read the cache; microagent-artifact installs and builds
@@ -118,7 +121,7 @@ char *cache_dir(struct error *err);
  * ERR_NOT_FOUND. ERR_DENIED: other users could change the files in the root (own_dirs.h). Returns a
  * descriptor, which the caller closes. */
 int cache_open(bool create, struct error *err);
-enum cache_part { CACHE_KERNELS, CACHE_IMAGES, CACHE_INITRDS };
+enum cache_part { CACHE_KERNELS, CACHE_IMAGES, CACHE_INITRDS, CACHE_REVIEWS };
 /* Returns the path of the directory of a part, for example "<cache_dir>/kernels", without making
  * the directory. The caller frees the path. */
 char *cache_subdir(enum cache_part part, struct error *err);
