@@ -204,11 +204,13 @@ static int explain_denied(const struct transfer *transfer, int status, struct er
 	return status;
 }
 
-static int receive_tree(const struct transfer *transfer, const char *verb, const char *path,
-			const char *links_within, const struct tree_target *target,
-			struct error *err)
+/* Receives what the helper sends for `verb` and `word`. `wish` is NULL, or has the members of the
+ * line that are for an upper layer. */
+static int receive_tree(const struct transfer *transfer, const char *verb, const char *word,
+			const struct tree_line *wish, const char *links_within,
+			const struct tree_target *target, struct error *err)
 {
-	const char *const command[] = {HELPER, verb, transfer->root, path, NULL};
+	const char *const command[] = {HELPER, verb, transfer->root, word, NULL};
 	autoclose int fd = call_helper(transfer, command, err);
 	struct tree_line line = make_line(transfer, fd);
 	char maker[SHA256_TEXT];
@@ -216,6 +218,11 @@ static int receive_tree(const struct transfer *transfer, const char *verb, const
 
 	if (fd < 0)
 		return -1;
+	if (wish) {
+		line.overlay = wish->overlay;
+		line.entry = wish->entry;
+		line.entry_data = wish->entry_data;
+	}
 	line.umask = process_umask();
 	name_maker(maker);
 	line.maker = maker;
@@ -226,13 +233,25 @@ static int receive_tree(const struct transfer *transfer, const char *verb, const
 int transfer_out(const struct transfer *transfer, const char *path, const char *links_within,
 		 const struct tree_target *target, struct error *err)
 {
-	return receive_tree(transfer, "send", path, links_within, target, err);
+	return receive_tree(transfer, "send", path, NULL, links_within, target, err);
 }
 
 int transfer_output(const struct transfer *transfer, const char *path, const char *links_within,
 		    const struct tree_target *target, struct error *err)
 {
-	return receive_tree(transfer, "output", path, links_within, target, err);
+	return receive_tree(transfer, "output", path, NULL, links_within, target, err);
+}
+
+int transfer_changes(const struct transfer *transfer, const char *upper_id,
+		     const struct tree_target *target,
+		     int (*entry)(void *data, const struct tree_told *told, struct error *err),
+		     void *data, struct error *err)
+{
+	const struct tree_line upper = {.overlay = true, .entry = entry, .entry_data = data};
+	struct transfer by_root = *transfer;
+
+	by_root.user = "0";
+	return receive_tree(&by_root, "changes", upper_id, &upper, NULL, target, err);
 }
 
 int transfer_in(const struct transfer *transfer, const char *from, const char *path,

@@ -27,6 +27,16 @@ int transfer_out(const struct transfer *transfer, const char *path, const char *
  * (guest/files/output.h). */
 int transfer_output(const struct transfer *transfer, const char *path, const char *links_within,
 		    const struct tree_target *target, struct error *err);
+/*
+ * Copies the upper layer `upper_id` of a review share (32 hexadecimal digits) from the guest to a new
+ * directory on the host, as tree_receive() does with tree_line.overlay. Root reads it, whatever
+ * transfer->user is. `entry` is called with `data` for each entry (tree_line.entry). All that
+ * comes is what the guest says. ERR_NOT_FOUND: the guest has never mounted this share.
+ */
+int transfer_changes(const struct transfer *transfer, const char *upper_id,
+		     const struct tree_target *target,
+		     int (*entry)(void *data, const struct tree_told *told, struct error *err),
+		     void *data, struct error *err);
 /* Copies the file or directory `from` of the host (see microagent_copy.within) to `path` of the
  * guest. If `path` is a directory, the copy gets the name `name` in this directory. */
 int transfer_in(const struct transfer *transfer, const char *from, const char *path,

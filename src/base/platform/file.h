@@ -48,6 +48,11 @@ int file_change_mode(int fd, mode_t mode);
  * rights that the list gives to any user or group that it names (acl(5)). Returns false on macOS,
  * where a list changes no bit of the mode. */
 bool file_has_acl(int fd);
+/* Stores the value of an extended attribute of the file behind `fd`, without a NUL behind it. Returns
+ * its length, or -1 with errno: ENODATA if the file has no such attribute, ERANGE if the value is
+ * longer than `size`, ENOTSUP if there are no such attributes. Only a process with the capability
+ * CAP_SYS_ADMIN sees the attributes "trusted.*" of Linux; for other processes no file has one. */
+ssize_t file_attribute(int fd, const char *name, char *out, size_t size);
 /* Sets the mode of the directory dirfd/name, also if this process may not open the directory.
  * Follows no link. `same_disk`: fails if the directory is not on the file system of `dirfd`. -1
  * with errno on failure; EACCES if this user may not change the mode. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/platform/file.h"
@@ -35,6 +36,9 @@ struct receiver {
 	uint64_t received; /* bytes of contents that were received so far, for progress() */
 	uint64_t counted;  /* bytes so far that count against the limit */
 	uint64_t open;	   /* the number of directories that are not complete yet */
+	/* The path of the directory whose 'd' was the last entry, so that an 'o' or an 'r' may
+	 * follow; "": the last entry was another one. */
+	char begun[TREE_PATH_MAX + 1];
 	struct tree_entry entry;
 	struct tree_reader in;
 };
@@ -66,21 +70,36 @@ static void tell_received(const struct receiver *r)
 		r->line->progress(r->line->data, r->received, shown(r));
 }
 
-/* Returns whether no component of a path is empty, "." or "..", none is longer than 255 bytes, and
- * the path is not too deep. The empty path is clean. */
-static bool is_clean(const char *path)
+/* Counts an entry against the limit. In an upper layer the texts of an entry are counted too, since
+ * a caller may keep them: otherwise a sender could make it keep 16 times the limit. */
+static int count_entry(struct receiver *r, struct error *err)
 {
-	for (int depth = 0; *path; depth++) {
-		size_t len = strcspn(path, "/");
+	uint64_t bytes = TREE_ENTRY_BYTES, texts = 0;
 
-		if (len == 0 || len > 255 || (len == 1 && path[0] == '.') ||
-		    (len == 2 && path[0] == '.' && path[1] == '.') || depth > TREE_DEPTH_MAX)
-			return false;
-		path += len;
-		if (*path && !*++path)
-			return false;
+	if (r->line->overlay)
+		texts = strlen(r->entry.path) + strlen(r->entry.text);
+	return tree_count(r->line, &r->counted, texts > bytes ? texts : bytes, err);
+}
+
+/* Tells the caller of the entry that is complete. */
+static int tell_entry(const struct receiver *r, struct error *err)
+{
+	static const char with_text[] = {TREE_LINK, TREE_HARD_LINK, TREE_REDIRECT, TREE_SKIPPED};
+	static const char with_mode[] = {TREE_FILE, TREE_DIR, TREE_LINK, TREE_HARD_LINK};
+	const struct tree_entry *entry = &r->entry;
+	struct tree_told told = {.type = (char)entry->type, .path = entry->path, .text = ""};
+
+	if (!r->line->entry)
+		return 0;
+	if (memchr(with_text, told.type, sizeof(with_text)))
+		told.text = entry->text;
+	if (memchr(with_mode, told.type, sizeof(with_mode))) {
+		told.mode = entry->mode & 07777;
+		if (__builtin_mul_overflow(entry->mtime, (int64_t)NS_PER_S, &told.mtime_ns) ||
+		    __builtin_add_overflow(told.mtime_ns, (int64_t)entry->mtime_ns, &told.mtime_ns))
+			told.mtime_ns = entry->mtime < 0 ? INT64_MIN : INT64_MAX;
 	}
-	return true;
+	return r->line->entry(r->line->entry_data, &told, err);
 }
 
 /* Opens the directory that has the last component of path; *name becomes that component. Writes to
@@ -176,14 +195,14 @@ static void fill_times(struct timespec times[2], const struct tree_entry *entry)
 }
 
 /* Sets mode and times. Set-id bits are never used. Does not fail if the file system cannot store a
- * time. */
+ * time. `private` is the mode of an upper layer's file, whose own mode is only told. */
 static int set_attributes(const struct receiver *r, int fd, const struct tree_entry *entry,
-			  struct error *err)
+			  mode_t private, struct error *err)
 {
 	struct timespec times[2];
 
 	fill_times(times, entry);
-	if (fchmod(fd, entry->mode & 0777 & ~r->line->umask) < 0)
+	if (fchmod(fd, r->line->overlay ? private : entry->mode & 0777 & ~r->line->umask) < 0)
 		return receive_failed(r, err);
 	(void)futimens(fd, times);
 	return 0;
@@ -196,18 +215,19 @@ static int fill_file(struct receiver *r, int fd, struct error *err)
 	const struct tree_entry entry = {
 		.mode = r->entry.mode, .mtime = r->entry.mtime, .mtime_ns = r->entry.mtime_ns};
 
-	return receive_data(r, fd, err) < 0 ? -1 : set_attributes(r, fd, &entry, err);
+	return receive_data(r, fd, err) < 0 ? -1 : set_attributes(r, fd, &entry, 0600, err);
 }
 
 /* --- entries of a tree ----------------------------------------------------------------------- */
 
+/* Makes a link. Returns 1 if the link is left out, because it leads out of the tree. */
 static int make_link(struct receiver *r, int dir, const char *name, struct error *err)
 {
 	struct timespec times[2];
 
 	if (r->links_within && !tree_link_inside(r->links_within, r->entry.path, r->entry.text)) {
 		tell_skipped(r, "a link that leads out of what is copied");
-		return 0;
+		return 1;
 	}
 	if (symlinkat(r->entry.text, dir, name) < 0)
 		return receive_failed(r, err);
@@ -224,7 +244,7 @@ static int make_hard_link(struct receiver *r, int dir, const char *name, struct 
 	autoclose int old_dir = -1;
 	struct stat st;
 
-	if (!r->entry.text[0] || !is_clean(r->entry.text))
+	if (!r->entry.text[0] || !tree_path_is_clean(r->entry.text))
 		return tree_damaged(err);
 	old_dir = open_entry_parent(r, r->entry.text, &old, err);
 	if (old_dir < 0)
@@ -236,16 +256,22 @@ static int make_hard_link(struct receiver *r, int dir, const char *name, struct 
 	return linkat(old_dir, old, dir, name, 0) < 0 ? receive_failed(r, err) : 0;
 }
 
-static int make_entry(struct receiver *r, struct error *err)
+/* Checks that nothing was received under the path of a whiteout. */
+static int check_whiteout(const struct receiver *r, int dir, const char *name, struct error *err)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return tree_damaged(err);
+	return errno == ENOENT ? 0 : receive_failed(r, err);
+}
+
+/* Makes an entry in the directory of its path. Returns 1 if the entry is left out. */
+static int make_in_parent(struct receiver *r, struct error *err)
 {
 	const char *name = NULL;
-	autoclose int dir = -1;
+	autoclose int dir = open_entry_parent(r, r->entry.path, &name, err);
 
-	if (r->root < 0 || !r->entry.path[0] || !is_clean(r->entry.path))
-		return tree_damaged(err);
-	if (tree_count(r->line, &r->counted, TREE_ENTRY_BYTES, err) < 0)
-		return -1;
-	dir = open_entry_parent(r, r->entry.path, &name, err);
 	if (dir < 0)
 		return -1;
 	if (r->entry.type == TREE_FILE) {
@@ -258,9 +284,51 @@ static int make_entry(struct receiver *r, struct error *err)
 		return make_link(r, dir, name, err);
 	if (r->entry.type == TREE_HARD_LINK)
 		return make_hard_link(r, dir, name, err);
+	if (r->entry.type == TREE_WHITEOUT)
+		return check_whiteout(r, dir, name, err);
 	/* Mode 0700 lets this receiver fill the directory. end_dir() sets the final mode. */
 	r->open++;
 	return mkdirat(dir, name, 0700) < 0 ? receive_failed(r, err) : 0;
+}
+
+static int make_entry(struct receiver *r, struct error *err)
+{
+	int status;
+
+	if (r->root < 0 || !r->entry.path[0] || !tree_path_is_clean(r->entry.path))
+		return tree_damaged(err);
+	if (count_entry(r, err) < 0)
+		return -1;
+	status = make_in_parent(r, err);
+	if (status != 0)
+		return status < 0 ? -1 : 0;
+	if (r->entry.type == TREE_DIR)
+		snprintf(r->begun, sizeof(r->begun), "%s", r->entry.path);
+	return tell_entry(r, err);
+}
+
+/* Receives what an upper layer says about the directory that was begun by the entry before. */
+static int receive_claim(struct receiver *r, struct error *err)
+{
+	if (!r->begun[0] || strcmp(r->begun, r->entry.path) != 0 ||
+	    (r->entry.type == TREE_REDIRECT && !tree_redirect_is_clean(r->entry.text)))
+		return tree_damaged(err);
+	if (count_entry(r, err) < 0)
+		return -1;
+	r->begun[0] = '\0';
+	return tell_entry(r, err);
+}
+
+static int receive_skipped(struct receiver *r, struct error *err)
+{
+	/* A path that is only shown need not be clean. A path that is told is compared with others
+	 * by the caller. */
+	if (r->line->entry && !tree_path_is_clean(r->entry.path))
+		return tree_damaged(err);
+	if (count_entry(r, err) < 0)
+		return -1;
+	tell_skipped(r, r->entry.text);
+	return tell_entry(r, err);
 }
 
 static int end_dir(struct receiver *r, struct error *err)
@@ -270,11 +338,11 @@ static int end_dir(struct receiver *r, struct error *err)
 
 	/* r->open counts the directories that were begun and not ended yet. The end of a directory
 	 * that was not begun shows that the stream is malformed. */
-	if (r->root < 0 || r->open == 0 || !is_clean(r->entry.path))
+	if (r->root < 0 || r->open == 0 || !tree_path_is_clean(r->entry.path))
 		return tree_damaged(err);
 	r->open--;
 	dir = file_open_within(r->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, FILE_BELOW);
-	return dir < 0 ? receive_failed(r, err) : set_attributes(r, dir, &r->entry, err);
+	return dir < 0 ? receive_failed(r, err) : set_attributes(r, dir, &r->entry, 0700, err);
 }
 
 /* --- temporary names ------------------------------------------------------------------------- */
@@ -429,7 +497,8 @@ static int receive_root(struct receiver *r, struct error *err)
 		return -1;
 	if (r->entry.type == TREE_ERROR)
 		return tree_error_of(&r->entry, err);
-	if (r->entry.path[0] || (r->entry.type != TREE_FILE && r->entry.type != TREE_DIR))
+	if (r->entry.path[0] || (r->entry.type != TREE_FILE && r->entry.type != TREE_DIR) ||
+	    (r->line->overlay && r->entry.type != TREE_DIR))
 		return tree_damaged(err);
 	if (r->entry.type == TREE_FILE)
 		return receive_root_file(r, err);
@@ -444,18 +513,29 @@ static int receive_root(struct receiver *r, struct error *err)
 
 static int receive_rest(struct receiver *r, struct error *err)
 {
+	static const char of_overlays[] = {TREE_WHITEOUT, TREE_OPAQUE, TREE_REDIRECT};
+
 	for (;;) {
 		if (tree_get_entry(&r->in, &r->entry, err) < 0)
 			return -1;
+		if (!r->line->overlay &&
+		    memchr(of_overlays, (char)r->entry.type, sizeof(of_overlays)))
+			return tree_damaged(err);
+		if (r->entry.type != TREE_OPAQUE && r->entry.type != TREE_REDIRECT)
+			r->begun[0] = '\0';
 		switch (r->entry.type) {
 		case TREE_END:
 			return r->open == 0 ? 0 : tree_damaged(err);
 		case TREE_ERROR:
 			return tree_error_of(&r->entry, err);
 		case TREE_SKIPPED:
-			if (tree_count(r->line, &r->counted, TREE_ENTRY_BYTES, err) < 0)
+			if (receive_skipped(r, err) < 0)
 				return -1;
-			tell_skipped(r, r->entry.text);
+			break;
+		case TREE_OPAQUE:
+		case TREE_REDIRECT:
+			if (receive_claim(r, err) < 0)
+				return -1;
 			break;
 		case TREE_DIR_END:
 			if (end_dir(r, err) < 0)
@@ -465,6 +545,7 @@ static int receive_rest(struct receiver *r, struct error *err)
 		case TREE_DIR:
 		case TREE_LINK:
 		case TREE_HARD_LINK:
+		case TREE_WHITEOUT:
 			if (make_entry(r, err) < 0)
 				return -1;
 		}

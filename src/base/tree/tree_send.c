@@ -45,11 +45,17 @@ static int put_bytes(struct sender *s, enum tree_type type, const struct stat *s
 	return tree_put_entry(&s->out, &s->entry, err);
 }
 
+/* Sends an entry that consists of its path and a text. */
+static int put_words(struct sender *s, enum tree_type type, const char *text, struct error *err)
+{
+	return put_bytes(s, type, NULL, text, err);
+}
+
 static int skip_entry(struct sender *s, const char *why, struct error *err)
 {
 	if (s->line->skipped)
 		s->line->skipped(s->line->data, s->entry.path, why);
-	return put_bytes(s, TREE_SKIPPED, NULL, why, err);
+	return put_words(s, TREE_SKIPPED, why, err);
 }
 
 static void tell_sent(const struct sender *s)
@@ -171,6 +177,66 @@ static int send_file(struct sender *s, int fd, const struct stat *st, struct err
 	return tree_links_note(s->links, st, s->entry.path, err);
 }
 
+/* --- the upper layer of an overlay ----------------------------------------------------------- */
+
+/*
+ * The kernel marks what an upper layer hides of the lower one: a whiteout is a character device
+ * 0/0, and a directory has attributes (Documentation/filesystems/overlayfs.rst). A newer kernel also
+ * knows a whiteout that is an empty file with an attribute. The value "x" of the attribute "opaque"
+ * says that such files are in a directory, which is not opaque.
+ */
+#define OVERLAY_ATTRIBUTE "trusted.overlay."
+
+/* What the attributes of a directory say. */
+enum claim { CLAIM_NONE, CLAIM_OPAQUE, CLAIM_REDIRECT, CLAIM_BROKEN };
+
+/* Stores the value of an attribute with a NUL behind it. Returns its length, 0 if there is no such
+ * attribute; -1 with errno if it cannot be read or does not fit. */
+static ssize_t read_attribute(int fd, const char *name, char out[TREE_PATH_MAX + 1])
+{
+	ssize_t n = file_attribute(fd, name, out, TREE_PATH_MAX);
+
+	if (n < 0 && (errno == ENODATA || errno == ENOTSUP))
+		n = 0;
+	if (n >= 0)
+		out[n] = '\0';
+	return n;
+}
+
+/* Finds what the directory says about its lower layer. `redirect` gets the value of a redirect. The
+ * kernel opens no directory with a redirect that is not clean, so such a one is broken. */
+static int find_claim(const struct sender *s, int fd, char redirect[TREE_PATH_MAX + 1],
+		      enum claim *out, struct error *err)
+{
+	ssize_t n = read_attribute(fd, OVERLAY_ATTRIBUTE "opaque", redirect);
+
+	*out = CLAIM_NONE;
+	/* An opaque directory has no lower layer, whatever its redirect says. */
+	if (n == 1 && redirect[0] == 'y') {
+		*out = CLAIM_OPAQUE;
+		return 0;
+	}
+	if (n >= 0 || errno == ERANGE)
+		n = read_attribute(fd, OVERLAY_ATTRIBUTE "redirect", redirect);
+	if (n < 0 && errno != ERANGE)
+		return error_errno(err, errno, "%.300s", s->entry.path);
+	if (n < 0 ||
+	    (n > 0 && (strlen(redirect) != (size_t)n || !tree_redirect_is_clean(redirect))))
+		*out = CLAIM_BROKEN;
+	else if (n > 0)
+		*out = CLAIM_REDIRECT;
+	return 0;
+}
+
+static bool is_whiteout_file(int fd, const struct stat *st)
+{
+	char value[TREE_PATH_MAX];
+
+	return st->st_size == 0 &&
+	       (file_attribute(fd, OVERLAY_ATTRIBUTE "whiteout", value, sizeof(value)) >= 0 ||
+		errno == ERANGE);
+}
+
 /* --- a tree ---------------------------------------------------------------------------------- */
 
 static int send_link(struct sender *s, int dir, const char *name, const struct stat *st,
@@ -204,6 +270,8 @@ static int send_opened(struct sender *s, int dir, const char *name, int depth, s
 		return skip_entry(s, "changed while it was read", err);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%.300s", s->entry.path);
+	if (S_ISREG(st.st_mode) && s->line->overlay && is_whiteout_file(fd, &st))
+		return put_words(s, TREE_WHITEOUT, "", err);
 	if (S_ISREG(st.st_mode))
 		return send_file(s, fd, &st, err);
 	if (!S_ISDIR(st.st_mode))
@@ -233,10 +301,35 @@ static int send_entry(struct sender *s, int dir, const char *name, int depth, st
 		status = send_link(s, dir, name, &st, err);
 	else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		status = send_opened(s, dir, name, depth, err);
+	else if (s->line->overlay && S_ISCHR(st.st_mode) && st.st_rdev == 0)
+		status = put_words(s, TREE_WHITEOUT, "", err);
 	else
 		status = skip_entry(s, "not a file, directory or link", err);
 	path[len] = '\0';
 	return status;
+}
+
+/* Sends the beginning of a directory of an upper layer. Returns 1 if the directory is left out. The
+ * attributes of the root mean nothing. */
+static int begin_upper_dir(struct sender *s, int fd, const struct stat *st, int depth,
+			   struct error *err)
+{
+	char redirect[TREE_PATH_MAX + 1];
+	enum claim claim = CLAIM_NONE;
+
+	if (depth > 0 && find_claim(s, fd, redirect, &claim, err) < 0)
+		return -1;
+	if (claim == CLAIM_BROKEN)
+		return skip_entry(s, "a directory whose redirect is not valid", err) < 0 ? -1 : 1;
+	if (put_bytes(s, TREE_DIR, st, "", err) < 0)
+		return -1;
+	if (claim == CLAIM_NONE)
+		return 0;
+	/* The receiver counts an entry for the claim too. */
+	if (tree_count(s->line, &s->counted, TREE_ENTRY_BYTES, err) < 0)
+		return -1;
+	return claim == CLAIM_OPAQUE ? put_words(s, TREE_OPAQUE, "", err)
+				     : put_words(s, TREE_REDIRECT, redirect, err);
 }
 
 /* Sends a directory. Takes over `fd`. */
@@ -244,14 +337,17 @@ static int send_dir(struct sender *s, int fd, const struct stat *st, int depth, 
 {
 	autodir DIR *dir = fdopendir(fd);
 	const struct dirent *entry;
+	int begun;
 
 	if (!dir) {
 		error_errno(err, errno, "%.300s", s->entry.path);
 		close(fd);
 		return -1;
 	}
-	if (put_bytes(s, TREE_DIR, st, "", err) < 0)
-		return -1;
+	begun = s->line->overlay ? begin_upper_dir(s, fd, st, depth, err)
+				 : put_bytes(s, TREE_DIR, st, "", err);
+	if (begun != 0)
+		return begun < 0 ? -1 : 0;
 	for (errno = 0; (entry = readdir(dir)); errno = 0) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;

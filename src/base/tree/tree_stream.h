@@ -13,6 +13,10 @@
  *   'l'     a symbolic link to text
  *   'h'     one more name of a regular file that came before under the path in text
  *   's'     something that is left out (a device, another file system...); text says why
+ *   'w'     nothing is at this path, although the lower layer has it (a whiteout)
+ *   'o'     nothing of the lower layer is seen in this directory (an opaque directory)
+ *   'r'     the lower layer of this directory is that of the path in text (a redirect). An absolute
+ *           path is one of the lower layer; a name is one in the lower layer of the directory above
  *   'e'     the sender has failed; text says why, and mode is the code of the error; no other
  *           entry follows
  *   'z'     the end
@@ -22,6 +26,10 @@
  *   'H'     a hole of that length
  *   'E'     the end of a file of that length; 8 bytes of digest follow
  *   'B'     the sender cannot go on; an 'e' follows
+ *
+ * 'w', 'o' and 'r' are only in the stream of an upper layer of an overlay (tree_line.overlay), whose
+ * root is a directory. An 'o' or an 'r' comes directly behind the 'd' of its directory. A directory
+ * has one of both at most, and the root has none.
  *
  * The digest is XXH64 (seed 0) of all chunks of the file, their heads and data, up to the 'E'. It
  * shows that the data that were written are the data that were read. It proves nothing about a
@@ -46,6 +54,18 @@
 #define TREE_ENTRY_BYTES 512u
 #define TREE_MAKER 16
 
+/* An entry that tree_receive() has received, as its sender describes it. Nothing here is proved. */
+struct tree_told {
+	char type;     /* 'f', 'd', 'l', 'h', 's'; of an upper layer also 'w', 'o', 'r' */
+	uint32_t mode; /* the permission and set-ID bits (07777) at the sender; 0 for s, w, o, r */
+	/* The time of the last modification in nanoseconds since 1970. If it does not fit, it is the
+	 * nearest number that fits. */
+	int64_t mtime_ns;
+	const char *path; /* the path below the root, whose components are checked; "" only for the
+			   * 's' of the root */
+	const char *text; /* of l, h, r, s; "" for other types */
+};
+
 /* One end of a stream, with its limits and the callbacks that report the progress. */
 struct tree_line {
 	int fd;
@@ -59,7 +79,8 @@ struct tree_line {
 			 * its result */
 	unsigned umask; /* permission bits that received files do not get */
 	/* The largest number of bytes: contents with their holes, and TREE_ENTRY_BYTES for each
-	 * entry below the root; 0: no limit. */
+	 * entry below the root; 0: no limit. The receiver of an upper layer counts the bytes of an
+	 * entry's texts if they are more, so that what `entry` is told is bounded too. */
 	uint64_t limit;
 	/* For tree_receive(): TREE_MAKER hex digits that are the same for all receivers under one
 	 * kernel, and that are a part of their temporary names. A receiver first removes the
@@ -74,6 +95,21 @@ struct tree_line {
 	/* Is called when either side has left out an entry. May be NULL. */
 	void (*skipped)(void *data, const char *path, const char *why);
 	void *data;
+	/* The tree is the upper layer of an overlay. tree_send() sends whiteouts, opaque directories
+	 * and redirects as such, which needs the rights to read trusted.* attributes.
+	 * tree_receive() accepts these entries, which are otherwise malformed. What it receives is
+	 * for its user alone, whatever the modes of the stream are: directories have mode 0700 and
+	 * files 0600, so that the whole tree can be read. */
+	bool overlay;
+	/* tree_receive() calls this function for each entry below the root, once it is complete: a
+	 * file after its contents, a directory as soon as it is made, before what is in it. So all
+	 * parents of a path come before the path, and 'o' and 'r' come directly after their 'd'. A
+	 * link that is left out is not told. A path is told once as f, d, l or h. But a hostile
+	 * sender can send a 'w' several times and before another type, and 's' may have the path of
+	 * any other entry. If the function fails, so does tree_receive(). The texts are valid
+	 * during the call. NULL: nothing is told. */
+	int (*entry)(void *entry_data, const struct tree_told *told, struct error *err);
+	void *entry_data;
 };
 
 /* Sends a file or directory. `root_fd` and `path` name it as for openat(); `root_fd` may be

@@ -26,6 +26,29 @@ int tree_count(const struct tree_line *line, uint64_t *counted, uint64_t more, s
 	return 0;
 }
 
+bool tree_path_is_clean(const char *path)
+{
+	for (int depth = 0; *path; depth++) {
+		size_t len = strcspn(path, "/");
+
+		if (len == 0 || len > 255 || (len == 1 && path[0] == '.') ||
+		    (len == 2 && path[0] == '.' && path[1] == '.') || depth > TREE_DEPTH_MAX)
+			return false;
+		path += len;
+		if (*path && !*++path)
+			return false;
+	}
+	return true;
+}
+
+bool tree_redirect_is_clean(const char *redirect)
+{
+	bool absolute = redirect[0] == '/';
+
+	return redirect[absolute] && tree_path_is_clean(redirect + absolute) &&
+	       (absolute || !strchr(redirect, '/'));
+}
+
 int tree_damaged(struct error *err)
 {
 	return error_set(
@@ -272,8 +295,9 @@ static int get_text(struct tree_reader *r, uint32_t len, char out[TREE_PATH_MAX 
 
 int tree_get_entry(struct tree_reader *r, struct tree_entry *out, struct error *err)
 {
-	static const char types[] = {TREE_FILE,	     TREE_DIR,	   TREE_DIR_END, TREE_LINK,
-				     TREE_HARD_LINK, TREE_SKIPPED, TREE_ERROR,	 TREE_END};
+	static const char types[] = {TREE_FILE,	     TREE_DIR,	   TREE_DIR_END,  TREE_LINK,
+				     TREE_HARD_LINK, TREE_SKIPPED, TREE_WHITEOUT, TREE_OPAQUE,
+				     TREE_REDIRECT,  TREE_ERROR,   TREE_END};
 	const uint8_t *p = take_bytes(r, ENTRY_HEAD, err);
 	uint32_t path_len, text_len;
 

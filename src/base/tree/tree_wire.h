@@ -22,6 +22,9 @@ enum tree_type {
 	TREE_LINK = 'l',
 	TREE_HARD_LINK = 'h',
 	TREE_SKIPPED = 's',
+	TREE_WHITEOUT = 'w',
+	TREE_OPAQUE = 'o',
+	TREE_REDIRECT = 'r',
 	TREE_ERROR = 'e',
 	TREE_END = 'z',
 };
@@ -45,7 +48,7 @@ struct tree_entry {
 	uint32_t mtime_ns;
 	uint64_t size;
 	char path[TREE_PATH_MAX + 1];
-	char text[TREE_PATH_MAX + 1]; /* the target of a link, or a reason */
+	char text[TREE_PATH_MAX + 1]; /* the target of a link or redirect, or a reason */
 };
 
 struct tree_chunk {
@@ -100,6 +103,13 @@ int tree_get_digest(struct tree_reader *r, uint64_t *out, struct error *err);
 /* Stores where the next data of the chunk are, and returns their length, from 1 to `max` bytes. The
  * data are valid until the next call. Returns 0 on failure. */
 size_t tree_get_data(struct tree_reader *r, size_t max, const uint8_t **data, struct error *err);
+
+/* Returns whether no component of a path is empty, "." or "..", none is longer than 255 bytes, and
+ * the path is not too deep. The empty path is clean. */
+bool tree_path_is_clean(const char *path);
+/* Returns whether a redirect is an absolute path or the name of one component. The kernel opens no
+ * directory that has another redirect. */
+bool tree_redirect_is_clean(const char *redirect);
 
 /* Adds `more` bytes to *counted. Fails with ERR_CONFLICT if the sum exceeds the limit of the
  * line. */

@@ -127,6 +127,11 @@ void config_free(struct guest_config *config)
 	*config = (struct guest_config){0};
 }
 
+bool config_is_upper(const char *id)
+{
+	return is_id(id, 32, "0123456789abcdef");
+}
+
 int config_disk_decode(json_t *item, struct config_disk *out, struct error *err)
 {
 	struct config_disk disk = {0};
@@ -139,7 +144,16 @@ int config_disk_decode(json_t *item, struct config_disk *out, struct error *err)
 	disk.name = disk.serial;
 	if (json_get_string(item, "disk", "name", JSON_OPTIONAL, &disk.name, err) < 0)
 		return -1;
-	disk.read_only = strcmp(mode, "ro") == 0;
+	if (strcmp(mode, "review") == 0) {
+		if (json_get_string(item, "disk", "upper", JSON_REQUIRED, &disk.upper, err) < 0)
+			return -1;
+		if (!config_is_upper(disk.upper))
+			return error_set(
+				err, ERR_INVALID,
+				"the guest refuses the disk \"%.64s\", because its \"upper\" is not 32 hexadecimal digits: this is a bug of microagent on the host",
+				disk.name);
+	}
+	disk.read_only = disk.upper || strcmp(mode, "ro") == 0;
 	*out = disk;
 	return 0;
 }

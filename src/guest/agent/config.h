@@ -66,8 +66,13 @@ struct config_disk {
 	const char *serial, *mountpoint;
 	/* The disk's name in messages for people. It is the serial if the host gives no name. */
 	const char *name;
-	bool read_only;
+	bool read_only; /* the mode is "ro" or "review" */
+	/* The id of the upper layer of a disk with the mode "review", which is the lower layer of an
+	 * overlay at the mountpoint. NULL: the disk itself is mounted there. */
+	const char *upper;
 };
+/* Returns whether the text is the id of an upper layer: 32 lower-case hexadecimal digits. */
+bool config_is_upper(const char *id);
 int config_disk_decode(json_t *item, struct config_disk *out, struct error *err);
 /* Reads the TCP port of the guest from a published port of the config. A port of 0 means any port:
  * each connection then names the port that it wants. */

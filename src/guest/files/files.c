@@ -5,6 +5,8 @@
  * writes one byte, which says that it runs. Its commands:
  *   send ROOT PATH           sends the file or directory PATH as a stream (base/tree/tree_stream.h)
  *   output ROOT PATH         sends a declared output as a stream (guest/files/output.h)
+ *   changes ROOT ID          sends the upper layer ID of a review share as a stream; only root sees
+ *                            all of it
  *   receive ROOT PATH NAME   receives a stream, stores its files at PATH, and answers
  *   list ROOT PATH, stat ROOT PATH   prints lines of JSON (guest/files/listing.h)
  * No link leads out of ROOT.
@@ -24,11 +26,13 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/tree/tree_stream.h"
+#include "guest/agent/config.h"
 #include "guest/files/account.h"
 #include "guest/files/freeze.h"
 #include "guest/files/grow.h"
 #include "guest/files/listing.h"
 #include "guest/files/output.h"
+#include "guest/machine/review.h"
 #include "guest/roles.h"
 
 static int open_files_root(const char *path, struct error *err)
@@ -59,6 +63,26 @@ static int send_output(char **words, struct error *err)
 {
 	greet();
 	return output_send(words[0], words[1], err);
+}
+
+static int send_changes(char **words, struct error *err)
+{
+	const struct tree_line line = {.fd = STDOUT_FILENO, .cancel = -1, .overlay = true};
+	char path[sizeof(REVIEW_UPPERS "//upper") + 64];
+	autoclose int root = open_files_root(words[0], err);
+
+	greet();
+	if (root >= 0 && config_is_upper(words[1])) {
+		snprintf(path, sizeof(path), REVIEW_UPPERS "/%s/upper", words[1]);
+		return tree_send(root, path, true, &line, err);
+	}
+	if (root >= 0)
+		error_set(
+			err, ERR_INVALID,
+			"\"%.64s\" is not the id of a review share's upper layer: this is a bug of microagent on the host",
+			words[1]);
+	tree_answer(STDOUT_FILENO, err);
+	return -1;
 }
 
 static int receive_into(char **words, struct error *err)
@@ -116,9 +140,10 @@ static const struct verb {
 	int words;
 	int (*run)(char **words, struct error *err);
 } verbs[] = {
-	{"send", 2, send_tree},	     {"output", 2, send_output},   {"receive", 3, receive_tree},
-	{"list", 2, list_words},     {"stat", 2, stat_words},	   {"freeze", 1, freeze_until_told},
-	{"grow", 1, grow_to_device}, {"account", 1, account_make}, {"confine", 1, account_confine},
+	{"send", 2, send_tree},		  {"output", 2, send_output},  {"receive", 3, receive_tree},
+	{"changes", 2, send_changes},	  {"list", 2, list_words},     {"stat", 2, stat_words},
+	{"freeze", 1, freeze_until_told}, {"grow", 1, grow_to_device}, {"account", 1, account_make},
+	{"confine", 1, account_confine},
 };
 
 int role_files(int argc, char **argv)

@@ -20,6 +20,7 @@
 #include "guest/init/blockdev.h"
 #include "guest/init/uevent.h"
 #include "guest/machine/network.h"
+#include "guest/machine/review.h"
 
 /* The flags for mounts of files that come from outside. Such files give no rights by setuid bits,
  * and open no devices. */
@@ -95,6 +96,14 @@ static int mount_disk(json_t *item, struct mounted *mounted, struct error *err)
 	    find_place(disk.mountpoint, &place, err) < 0)
 		return error_prefix(err, "disk \"%s\"", disk.name);
 	snprintf(path, sizeof(path), "/dev/%s", name);
+	if (disk.upper) {
+		autoplace struct place lower = {.fd = -1};
+
+		if (review_mount(path, &disk, place.name, &lower.path, err) < 0)
+			return -1;
+		return note_mounted(mounted, &lower, err) < 0 ? -1
+							      : note_mounted(mounted, &place, err);
+	}
 	if (mount(path, place.name, "ext4", FLAGS | (disk.read_only ? MS_RDONLY : 0),
 		  disk.read_only ? "noload" : NULL) < 0)
 		return error_errno(err, errno, "cannot mount the disk \"%s\" as ext4 on %s",
@@ -228,5 +237,8 @@ int attach_all(json_t *config, struct error *err)
 	for (size_t i = 0; i < mounted.count; i++)
 		free(mounted.paths[i]);
 	free(mounted.paths);
-	return status < 0 ? -1 : network_apply(config, err);
+	if (status < 0)
+		return -1;
+	review_forget_unused();
+	return network_apply(config, err);
 }

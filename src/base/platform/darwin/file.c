@@ -136,6 +136,17 @@ bool file_has_acl(int fd)
 	return false;
 }
 
+/* macOS has extended attributes, but none that begin with "trusted.". */
+ssize_t file_attribute(int fd, const char *name, char *out, size_t size)
+{
+	(void)fd;
+	(void)name;
+	(void)out;
+	(void)size;
+	errno = ENOTSUP;
+	return -1;
+}
+
 int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 {
 	struct stat st;

@@ -103,6 +103,11 @@ bool file_has_acl(int fd)
 
 /* Changes the mode through a descriptor, because chmod() of the name would follow a link that has
  * replaced the directory. */
+ssize_t file_attribute(int fd, const char *name, char *out, size_t size)
+{
+	return fgetxattr(fd, name, out, size);
+}
+
 int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
