@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "contract/request.h"
 #include "store/disk_file.h"
 #include "store/own_links.h"
 #include "store/spot.h"
@@ -122,6 +123,20 @@ json_t *attach_share(const char *word, const char *tag, struct error *err)
 	    (said.timed &&
 	     json_put(out, "timeoutSeconds", json_integer(said.timeout_s), err) < 0) ||
 	    put_place(out, said.dir, said.mountpoint, err) < 0)
+		return NULL;
+	return steal_ptr(&out);
+}
+
+/* Makes an element of config.bundles of a word for a directory that is shared for a review. */
+static json_t *review_json(const struct share_word *said, size_t index, struct error *err)
+{
+	json_auto_t *out = json_object();
+	char name[32];
+
+	snprintf(name, sizeof(name), "review-%zu", index);
+	if (json_put_string(out, "name", name, err) < 0 ||
+	    json_put_string(out, "kind", bundle_kind_names[BUNDLE_REVIEW], err) < 0 ||
+	    put_place(out, said->dir, said->mountpoint, err) < 0)
 		return NULL;
 	return steal_ptr(&out);
 }
@@ -239,27 +254,93 @@ int words_put(json_t *target, const char *key, const char *const *words, word_js
 	return json_put(target, key, json_incref(list), err);
 }
 
+bool attach_is_review(const char *word)
+{
+	auto_share_word struct share_word said = {0};
+
+	return share_word_parse(word, &said, NULL) == 0 && share_word_is_review(&said);
+}
+
+int attach_reviews(json_t *config, const char *const *words, bool anyway, struct error *err)
+{
+	json_auto_t *reviews = json_array();
+
+	for (size_t i = 0; words && words[i]; i++) {
+		auto_share_word struct share_word said = {0};
+		json_t *item;
+
+		if (!attach_is_review(words[i]))
+			continue;
+		if (share_word_parse(words[i], &said, err) < 0)
+			return -1;
+		item = review_json(&said, json_array_size(reviews), err);
+		if (!item || settle(item, end_of_dir, err) < 0 ||
+		    (anyway && json_put(item, "anyway", json_true(), err) < 0)) {
+			json_decref(item);
+			return -1;
+		}
+		if (json_array_append_new(reviews, item) < 0)
+			return error_errno(err, ENOMEM, "reviews");
+	}
+	return json_array_size(reviews) > 0 ? json_put(config, "bundles", json_incref(reviews), err)
+					    : 0;
+}
+
+/* Adds the directories to config.shares, except those that are shared for a review. */
+static int put_shares(json_t *config, const char *const *words, bool anyway, struct error *err)
+{
+	json_auto_t *shares = json_array();
+
+	for (size_t i = 0; words && words[i]; i++) {
+		json_t *item;
+
+		if (attach_is_review(words[i]))
+			continue;
+		item = share_json(words[i], i, err);
+		if (!item || (anyway && json_put(item, "anyway", json_true(), err) < 0)) {
+			json_decref(item);
+			return -1;
+		}
+		if (json_array_append_new(shares, item) < 0)
+			return error_errno(err, ENOMEM, "shares");
+	}
+	if (json_array_size(shares) == 0)
+		return 0;
+	return attach_settle_shares(shares, err) < 0
+		       ? -1
+		       : json_put(config, "shares", json_incref(shares), err);
+}
+
+/* Adds the archives to config.bundles, behind the reviewed directories that are there already. */
+static int put_archives(json_t *config, const char *const *words, struct error *err)
+{
+	json_auto_t *given = json_object();
+	json_t *archives, *bundles = json_object_get(config, "bundles");
+
+	if (words_put(given, "bundles", words, bundle_json, err) < 0)
+		return -1;
+	archives = json_object_get(given, "bundles");
+	if (!archives)
+		return 0;
+	if (settle_each(archives, end_of_archive, err) < 0)
+		return -1;
+	if (!bundles)
+		return json_put(config, "bundles", json_incref(archives), err);
+	return json_array_extend(bundles, archives) < 0 ? error_errno(err, ENOMEM, "bundles") : 0;
+}
+
 int attach_put(json_t *config, const struct microagent_spec *spec, struct error *err)
 {
-	json_t *shares, *share;
-	size_t i;
+	json_t *shares;
 
 	if (words_put(config, "disks", spec->machine.disks, disk_json, err) < 0 ||
-	    words_put(config, "shares", spec->machine.shares, share_json, err) < 0 ||
 	    settle_each(json_object_get(config, "disks"), disk_file_end, err) < 0 ||
-	    attach_settle_shares(json_object_get(config, "shares"), err) < 0)
+	    put_shares(config, spec->machine.shares, spec->machine.share_anyway, err) < 0 ||
+	    attach_reviews(config, spec->machine.shares, spec->machine.share_anyway, err) < 0)
 		return -1;
 	shares = json_object_get(config, "shares");
-	if (spec->machine.share_anyway) {
-		json_array_foreach(shares, i, share)
-		{
-			if (json_put(share, "anyway", json_true(), err) < 0)
-				return -1;
-		}
-	}
 	if ((spec->machine.share_git && shares && share_git_add(shares, err) < 0) ||
-	    words_put(config, "bundles", spec->bundles, bundle_json, err) < 0 ||
-	    settle_each(json_object_get(config, "bundles"), end_of_archive, err) < 0)
+	    put_archives(config, spec->bundles, err) < 0)
 		return -1;
 	return words_put(config, "outputs", spec->outputs, output_json, err);
 }

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "contract/request.h"
 
 /* The kinds of mounts in a guest. The config has a list for each kind. */
 enum mount_kind { MOUNT_DISK, MOUNT_BUNDLE, MOUNT_SHARE };
@@ -123,6 +124,11 @@ int place_find(const struct workspace *ws, const json_t *config, const char *pat
 	place_look_in(json_object_get(config, "disks"), MOUNT_DISK, clean, &found);
 	place_look_in(json_object_get(config, "bundles"), MOUNT_BUNDLE, clean, &found);
 	place_look_in(json_object_get(config, "shares"), MOUNT_SHARE, clean, &found);
+	if (found.item && found.kind == MOUNT_BUNDLE && bundle_kind(found.item) == BUNDLE_REVIEW)
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"%.300s is in %.300s, a directory that is shared for a review, whose files are read only while the machine runs: start it, or list what has changed there",
+			path, json_text(found.item, "mountpoint", ""));
 	if (found.item && found.kind == MOUNT_SHARE)
 		return error_set(
 			err, ERR_INVALID,

@@ -23,7 +23,8 @@ static int take_share_option(char *option, struct share_word *out)
 {
 	char *value = strchr(option, '='), *end = NULL;
 
-	if (strcmp(option, "ro") == 0 || strcmp(option, "rw") == 0) {
+	if (strcmp(option, "ro") == 0 || strcmp(option, "rw") == 0 ||
+	    strcmp(option, SHARE_REVIEW) == 0) {
 		out->mode = option;
 		return 0;
 	}
@@ -66,7 +67,7 @@ int share_word_parse(const char *word, struct share_word *out, struct error *err
 	if (!*cut.text || (share_word_has_place(word) && (!mountpoint || *mountpoint != '/')))
 		return error_set(
 			err, ERR_INVALID,
-			"\"%.200s\" does not name a directory to share: write DIR, DIR:/PLACE or DIR:/PLACE:OPTIONS; the options are ro, rw, cache=auto|always|none, timeout=SECONDS and locks",
+			"\"%.200s\" does not name a directory to share: write DIR, DIR:/PLACE or DIR:/PLACE:OPTIONS; the options are ro, rw, review, cache=auto|always|none, timeout=SECONDS and locks",
 			word);
 	cut.dir = cut.text;
 	cut.mountpoint = mountpoint ? mountpoint : SHARE_PLACE;
@@ -78,12 +79,22 @@ int share_word_parse(const char *word, struct share_word *out, struct error *err
 		if (take_share_option(option, &cut) < 0)
 			return error_set(
 				err, ERR_INVALID,
-				"%.200s: \"%.*s\" is not an option of a share; the options are ro, rw, cache=auto|always|none, timeout=SECONDS and locks",
+				"%.200s: \"%.*s\" is not an option of a share; the options are ro, rw, review, cache=auto|always|none, timeout=SECONDS and locks",
 				word, (int)strcspn(said, ","), said);
 	}
+	if (share_word_is_review(&cut) && (cut.cache || cut.timed || cut.locks))
+		return error_set(
+			err, ERR_INVALID,
+			"%.200s: the guest of a review has its own copy of the files, so cache, timeout and locks say nothing: leave them out",
+			word);
 	*out = cut;
 	cut.text = NULL;
 	return 0;
+}
+
+bool share_word_is_review(const struct share_word *word)
+{
+	return strcmp(word->mode, SHARE_REVIEW) == 0;
 }
 
 void share_word_free(struct share_word *word)

@@ -12,8 +12,9 @@
 struct share_word {
 	/* Malloc'd; the pointers below point into this text. */
 	char *text;
-	const char *dir, *mountpoint, *mode, *cache; /* `mode` is "ro" or "rw"; `cache` is NULL if
-						      * the word has no cache mode */
+	const char *dir, *mountpoint, *mode, *cache; /* `mode` is "ro", "rw" or "review";
+						      * `cache` is NULL if the word has no cache
+						      * mode */
 	int64_t timeout_s;
 	bool timed; /* the word has a timeout, `timeout_s` */
 	bool locks; /* the word has the option "locks" */
@@ -26,6 +27,10 @@ bool share_word_has_place(const char *word);
  * *out with share_word_free(). */
 int share_word_parse(const char *word, struct share_word *out, struct error *err);
 void share_word_free(struct share_word *word);
+/* Returns true if the directory is shared for a review: it becomes an entry of config.bundles
+ * (enum bundle_kind), not of config.shares. */
+#define SHARE_REVIEW "review"
+bool share_word_is_review(const struct share_word *word);
 #define auto_share_word __attribute__((cleanup(share_word_free)))
 
 #endif

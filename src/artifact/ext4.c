@@ -119,7 +119,10 @@ int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *
 {
 	autofree uint8_t *chunk = malloc(EXT4_CHUNK);
 	autoclose int image = open(file, O_RDWR | O_CLOEXEC);
-	struct ext4_writer writer = {.image = image, .chunk = chunk, .rootfs = rootfs};
+	struct ext4_writer writer = {.image = image,
+				     .chunk = chunk,
+				     .no_lost_found = spec->no_lost_found,
+				     .rootfs = rootfs};
 	errcode_t code;
 
 	if (image < 0 || !chunk)

@@ -7,6 +7,7 @@
 #ifndef ARTIFACT_EXT4_H
 #define ARTIFACT_EXT4_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "artifact/rootfs.h"
@@ -18,8 +19,10 @@ struct ext4_spec {
 	unsigned
 		journal_mib; /* size of the journal in MiB; 0: a file system without a journal, which is
 			       * only mounted read-only */
-	int64_t time;	 /* fixed time of the file system in seconds since 1970; must not be 0 */
-	uint64_t inodes; /* number of inodes; 0: one for each 16 KiB of the file system */
+	int64_t time;	    /* fixed time of the file system in seconds since 1970; must not be 0 */
+	bool no_lost_found; /* the root directory gets no directory lost+found, which only e2fsck
+			     * needs when it repairs a file system */
+	uint64_t inodes;    /* number of inodes; 0: one for each 16 KiB of the file system */
 };
 
 /* Makes the file system in the new file `file`, which must not exist. Removes each data file of the

@@ -16,8 +16,9 @@ struct ext4_writer {
 			 * so that files lie one behind the other */
 	struct rootfs *rootfs;
 	ext2_ino_t last_inode;
-	bool has_lost_found;
-	size_t done; /* number of names that have been written */
+	bool has_lost_found; /* the rootfs has a directory lost+found */
+	bool no_lost_found;  /* as in struct ext4_spec */
+	size_t done;	     /* number of names that have been written */
 };
 #define EXT4_CHUNK (1u << 20)
 

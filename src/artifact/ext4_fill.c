@@ -54,9 +54,10 @@ static int visit_children(struct visit *v)
 
 /* --- inodes ---------------------------------------------------------------------------------- */
 
-static bool is_lost_found(const struct rootfs_node *node)
+static bool is_lost_found(const struct ext4_writer *w, const struct rootfs_node *node)
 {
-	return node->parent && !node->parent->parent && strcmp(node->name, LOST_FOUND) == 0;
+	return !w->no_lost_found && node->parent && !node->parent->parent &&
+	       strcmp(node->name, LOST_FOUND) == 0;
 }
 
 /* Allocates an inode for a node. Inode numbers follow the order of the tree. */
@@ -66,7 +67,7 @@ static int take_inode(struct ext4_writer *w, struct rootfs_node *node, struct er
 	ext2_ino_t number;
 	errcode_t code;
 
-	if (!node->parent || is_lost_found(node)) {
+	if (!node->parent || is_lost_found(w, node)) {
 		file->inode = node->parent ? LOST_FOUND_INODE : EXT2_ROOT_INO;
 		return 0;
 	}
@@ -203,7 +204,7 @@ static int write_names(struct ext4_writer *w, struct rootfs_node *dir, unsigned 
 		    0 ||
 	    visit_children(&v) < 0)
 		return -1;
-	if (!dir->parent && !w->has_lost_found) {
+	if (!dir->parent && !w->has_lost_found && !w->no_lost_found) {
 		v.dirs++;
 		if (add_dir_entry(&v, LOST_FOUND, LOST_FOUND_INODE, EXT2_FT_DIR) < 0)
 			return -1;
@@ -263,9 +264,24 @@ static int give_up_blocks(struct ext4_writer *w, ext2_ino_t number, struct error
 	return ext4_failed(ext2fs_punch(w->fs, number, NULL, NULL, 0, ~0ULL), "", err);
 }
 
+/* Removes the directory lost+found, which mke2fs has made. The root directory is written anew
+ * without its name. */
+static int remove_lost_found(struct ext4_writer *w, struct error *err)
+{
+	struct ext2_inode_large none = {0};
+
+	if (give_up_blocks(w, LOST_FOUND_INODE, err) < 0)
+		return -1;
+	ext2fs_inode_alloc_stats2(w->fs, LOST_FOUND_INODE, -1, 1);
+	return ext4_failed(ext2fs_write_inode_full(w->fs, LOST_FOUND_INODE,
+						   (struct ext2_inode *)&none, sizeof(none)),
+			   "", err);
+}
+
 int ext4_fill(struct ext4_writer *writer, struct error *err)
 {
-	const struct rootfs_file *lost_found = rootfs_find(writer->rootfs, "/" LOST_FOUND);
+	const struct rootfs_file *lost_found =
+		writer->no_lost_found ? NULL : rootfs_find(writer->rootfs, "/" LOST_FOUND);
 
 	if (lost_found && !S_ISDIR(lost_found->mode))
 		return error_set(
@@ -274,7 +290,8 @@ int ext4_fill(struct ext4_writer *writer, struct error *err)
 			" of the image is not a directory, but ext4 needs a directory there: make the image without it");
 	writer->has_lost_found = lost_found != NULL;
 	if (give_up_blocks(writer, EXT2_ROOT_INO, err) < 0 ||
-	    (lost_found && give_up_blocks(writer, LOST_FOUND_INODE, err) < 0))
+	    (lost_found && give_up_blocks(writer, LOST_FOUND_INODE, err) < 0) ||
+	    (writer->no_lost_found && remove_lost_found(writer, err) < 0))
 		return -1;
 	return write_dir(writer, &writer->rootfs->root, err);
 }

@@ -125,6 +125,7 @@ static int make_image(const struct place *place, struct review *review, struct e
 				       .uuid = uuid,
 				       .size = (size + size / 32 + MIB - 1) & ~(MIB - 1),
 				       .time = FIXED_TIME,
+				       .no_lost_found = true,
 				       .inodes = files + 64};
 
 	/* e2fsck does not check this file system: that takes longer than to write it, the unit

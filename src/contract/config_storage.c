@@ -202,22 +202,48 @@ static int decode_only(const json_t *item, const char *path, const char *key, co
 	return decode_choice(item, path, key, JSON_OPTIONAL, &only, 1, &index, err);
 }
 
+const char *const bundle_kind_names[] = {"bundle", "review"};
+
 static int decode_bundle(struct config_decode *d, const json_t *item, const char *path,
 			 json_t *seen, json_t *out, struct error *err)
 {
+	size_t kind = BUNDLE_ARCHIVE;
+	bool anyway = false;
+
 	if (decode_name(item, path, "name", seen, out, err) < 0 ||
-	    decode_host_path(item, path, out, err) < 0 ||
-	    decode_only(item, path, "mode", "ro", err) < 0 ||
-	    decode_only(item, path, "kind", "bundle", err) < 0 ||
-	    decode_direct(item, path, out, err) < 0)
+	    decode_choice(item, path, "kind", JSON_OPTIONAL, bundle_kind_names,
+			  ARRAY_SIZE(bundle_kind_names), &kind, err) < 0)
 		return -1;
-	return decode_mountpoint(d, item, path, out, err);
+	if (kind == BUNDLE_REVIEW) {
+		if (decode_share_path(item, path, out, err) < 0 ||
+		    json_put_string(out, "kind", bundle_kind_names[kind], err) < 0 ||
+		    json_get_bool(item, path, "anyway", JSON_OPTIONAL, &anyway, err) < 0 ||
+		    (anyway && json_put(out, "anyway", json_true(), err) < 0))
+			return -1;
+	} else if (json_object_get(item, "anyway")) {
+		return error_set(
+			err, ERR_INVALID,
+			"%s.anyway says that a directory with keys may be taken, and an archive is no directory: leave it out",
+			path);
+	} else if (decode_host_path(item, path, out, err) < 0 ||
+		   decode_only(item, path, "mode", "ro", err) < 0) {
+		return -1;
+	}
+	return decode_direct(item, path, out, err) < 0 ? -1
+						       : decode_mountpoint(d, item, path, out, err);
+}
+
+enum bundle_kind bundle_kind(const json_t *bundle)
+{
+	const char *name = json_text(bundle, "kind", bundle_kind_names[BUNDLE_ARCHIVE]);
+
+	return strcmp(name, bundle_kind_names[BUNDLE_REVIEW]) == 0 ? BUNDLE_REVIEW : BUNDLE_ARCHIVE;
 }
 
 int decode_bundles(struct config_decode *d, struct error *err)
 {
 	static const char *const keys[] = {"name", "path",   "mountpoint", "mode",
-					   "kind", "direct", NULL};
+					   "kind", "direct", "anyway",	   NULL};
 
 	return decode_list(d, d->in, "config", "bundles", keys, decode_bundle, d->out, err);
 }

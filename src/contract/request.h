@@ -52,6 +52,17 @@ struct share_terms {
 };
 #define SHARE_TIMEOUT_MAX 86400
 
+/*
+ * What an entry of config.bundles names, of which prepare makes a disk. An archive: the guest finds
+ * it unpacked, and cannot change it. A directory for a review: the guest finds its files and may
+ * change them, but the changes go to a second layer on the machine's root disk. They reach the host
+ * only if a person takes them.
+ */
+enum bundle_kind { BUNDLE_ARCHIVE, BUNDLE_REVIEW };
+extern const char *const bundle_kind_names[2]; /* "bundle" and "review" */
+/* Returns the kind of an entry in canonical form. */
+enum bundle_kind bundle_kind(const json_t *bundle);
+
 /* The largest numbers of bytes and operations that a machine may transfer in a second; 0: no
  * limit. */
 struct machine_rates {

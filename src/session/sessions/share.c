@@ -95,7 +95,12 @@ static int append_word(json_t *shares, const char *word, bool anyway, struct err
 
 bool session_has_share(const struct microagent_session_spec *spec)
 {
-	return spec->share || (spec->machine.shares && spec->machine.shares[0]);
+	const char *const *words = spec->machine.shares;
+
+	for (size_t i = 0; words && words[i]; i++)
+		if (!attach_is_review(words[i]))
+			return true;
+	return spec->share != NULL;
 }
 
 json_t *session_shares(const struct microagent_session_spec *spec, struct error *err)
@@ -113,8 +118,9 @@ json_t *session_shares(const struct microagent_session_spec *spec, struct error 
 	if (!shares)
 		return NULL;
 	for (size_t i = 0; spec->machine.shares && spec->machine.shares[i]; i++)
-		if (append_word(shares, spec->machine.shares[i], spec->machine.share_anyway, err) <
-		    0)
+		if (!attach_is_review(spec->machine.shares[i]) &&
+		    append_word(shares, spec->machine.shares[i], spec->machine.share_anyway, err) <
+			    0)
 			return NULL;
 	if (attach_settle_shares(shares, err) < 0 ||
 	    (spec->machine.share_git && share_git_add(shares, err) < 0))
@@ -135,6 +141,8 @@ int session_share_put(json_t *config, const struct microagent_session_spec *spec
 {
 	json_t *shares;
 
+	if (attach_reviews(config, spec->machine.shares, spec->machine.share_anyway, err) < 0)
+		return -1;
 	if (!session_has_share(spec))
 		return spec->no_share || !hotplug ? 0
 						  : json_put(config, "hotplug", json_true(), err);

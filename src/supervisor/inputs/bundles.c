@@ -15,27 +15,30 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/path.h"
 #include "base/platform/file.h"
 #include "base/proc.h"
 #include "channel/hasher.h"
 #include "store/own_links.h"
+#include "store/review_files.h"
+#include "store/share/rules.h"
 
-#define PREFIX "bundle-"
-#define SUFFIX ".ext4"
 #define CHILD_FILE_FD 3
-#define CHILD_ARCHIVE_FD 4
+#define CHILD_FROM_FD 4
+#define CHILD_LIST_FD 5
 #define ANSWER_BYTES 65536
 
 void bundle_file_name(const json_t *bundle, char out[BUNDLE_FILE_NAME])
 {
-	snprintf(out, BUNDLE_FILE_NAME, PREFIX "%s" SUFFIX, json_text(bundle, "name", NULL));
+	review_file_name(json_text(bundle, "name", ""), REVIEW_DISK, out);
 }
 
 void bundles_close(struct bundle_list *list)
 {
-	for (size_t i = 0; i < list->count; i++)
-		if (list->items[i].fd >= 0)
-			close(list->items[i].fd);
+	for (size_t i = 0; i < list->count; i++) {
+		cleanup_close(&list->items[i].fd);
+		cleanup_close(&list->items[i].list);
+	}
 	free(list->items);
 	*list = (struct bundle_list)BUNDLE_LIST_INIT;
 }
@@ -58,6 +61,28 @@ static int open_archive(const json_t *bundle, struct error *err)
 	return steal_fd(&fd);
 }
 
+/* Opens a directory for a review, if it may be shared with a guest that only reads it. */
+static int open_reviewed(const json_t *bundle, const struct config *config, struct error *err)
+{
+	const char *path = json_text(bundle, "path", NULL);
+	const struct share_wish wish = {
+		.path = path,
+		.state_dir = config->state_dir,
+		.read_only = true,
+		.anyway = json_is_true(json_object_get(bundle, "anyway")),
+		.direct = json_is_true(json_object_get(bundle, "direct")) ||
+			  share_is_within(path, config->shares),
+	};
+
+	return share_open_to_copy(&wish, err);
+}
+
+static int open_source(const json_t *bundle, const struct config *config, struct error *err)
+{
+	return bundle_kind(bundle) == BUNDLE_REVIEW ? open_reviewed(bundle, config, err)
+						    : open_archive(bundle, err);
+}
+
 /* --- building -------------------------------------------------------------------------------- */
 
 int bundles_check(const struct config *config, struct error *err)
@@ -67,7 +92,7 @@ int bundles_check(const struct config *config, struct error *err)
 
 	json_array_foreach(config->bundles, i, bundle)
 	{
-		autoclose int fd = open_archive(bundle, err);
+		autoclose int fd = open_source(bundle, config, err);
 
 		if (fd < 0)
 			return error_prefix(err, "config.bundles[%zu].path", i);
@@ -85,19 +110,23 @@ static int take_error(const struct buf *answer, int code, struct error *err)
 	if (!json_text(document, "error", NULL) || !json_text(document, "errorCode", NULL))
 		return error_set(
 			err, ERR_IO,
-			"the bundle was not unpacked, because microagent-artifact ended with code %d and did not say why: this is a bug of microagent, or the program was ended from outside",
+			"its disk was not made, because microagent-artifact ended with code %d and did not say why: this is a bug of microagent, or the program was ended from outside",
 			code);
 	return json_get_error(document, NULL, err);
 }
 
-/* Runs the builder, which makes a disk in `to` from the archive. `path` is the name of the archive
- * in messages. */
-static int run_builder(const char *path, int archive, int to, struct error *err)
+/* Runs a command of microagent-artifact, which makes a disk in `to` from the archive or directory
+ * `from`. `path` is the name of the source in messages. `list` is -1, or a file for the list of a
+ * directory's files. */
+static int run_builder(const char *path, int from, int to, int list, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_BUNDLE_MS);
 	autofree char *program = hasher_program(err);
-	const char *const argv[] = {program, "bundle-build", "--json", "--from", path, "--from-fd",
-				    "4",     "--fd",	     "3",      NULL};
+	const char *const unpack[] = {
+		program, "bundle-build", "--json", "--from", path, "--from-fd",
+		"4",	 "--fd",	 "3",	   NULL};
+	const char *const take[] = {program, "review-build", "--json", "--from-fd", "4", "--fd",
+				    "3",     "--list-fd",    "5",      NULL};
 	autoclose int said = fd_memfd("answer", "", 0, err);
 	autobuf struct buf answer = BUF_INIT(ANSWER_BYTES);
 	struct proc child = PROC_NONE;
@@ -105,10 +134,14 @@ static int run_builder(const char *path, int archive, int to, struct error *err)
 
 	if (!program || said < 0)
 		return -1;
-	const struct proc_fd fds[] = {
-		{said, STDOUT_FILENO}, {to, CHILD_FILE_FD}, {archive, CHILD_ARCHIVE_FD}};
-	const struct proc_spec spec = {
-		.argv = argv, .fds = fds, .nfds = ARRAY_SIZE(fds), .die_with_parent = true};
+	const struct proc_fd fds[] = {{said, STDOUT_FILENO},
+				      {to, CHILD_FILE_FD},
+				      {from, CHILD_FROM_FD},
+				      {list, CHILD_LIST_FD}};
+	const struct proc_spec spec = {.argv = list < 0 ? unpack : take,
+				       .fds = fds,
+				       .nfds = ARRAY_SIZE(fds) - (list < 0),
+				       .die_with_parent = true};
 
 	if (proc_spawn(&spec, &child, err) < 0)
 		return error_prefix(err, "microagent-artifact");
@@ -119,8 +152,24 @@ static int run_builder(const char *path, int archive, int to, struct error *err)
 	if (lseek(said, 0, SEEK_SET) < 0 || fd_read_to_end(said, &answer, err) < 0)
 		return error_set(
 			err, ERR_IO,
-			"the bundle was not unpacked, because the answer of microagent-artifact cannot be read: try again");
+			"its disk was not made, because the answer of microagent-artifact cannot be read: try again");
 	return take_error(&answer, code, err);
+}
+
+/* Takes a directory for a review. */
+static int take_directory(const json_t *json, const struct config *config, struct bundle *bundle,
+			  struct error *err)
+{
+	const char *path = json_text(json, "path", NULL);
+	autoclose int from = open_reviewed(json, config, err);
+
+	if (from < 0 || review_new_upper(bundle->upper, err) < 0)
+		return -1;
+	if (run_builder(path, from, bundle->fd, bundle->list, err) < 0)
+		return error_prefix(err, "%s", path);
+	return digest_of(bundle->list, DIGEST_FILE, bundle->archive, err) < 0
+		       ? -1
+		       : digest_of(bundle->fd, DIGEST_FILE, bundle->disk, err);
 }
 
 /* Unpacks a bundle. The file that was hashed is given to the builder, so the digest is that of the
@@ -135,7 +184,7 @@ static int unpack_bundle(const json_t *json, struct bundle *bundle, struct error
 		return -1;
 	if (digest_of(archive, DIGEST_FILE, bundle->archive, err) < 0)
 		return error_prefix(err, "%s", path);
-	if (run_builder(path, archive, bundle->fd, err) < 0 ||
+	if (run_builder(path, archive, bundle->fd, -1, err) < 0 ||
 	    digest_key(archive, DIGEST_FILE, &after, err) < 0)
 		return -1;
 	if (!digest_key_equal(&before, &after))
@@ -144,15 +193,22 @@ static int unpack_bundle(const json_t *json, struct bundle *bundle, struct error
 	return digest_of(bundle->fd, DIGEST_FILE, bundle->disk, err);
 }
 
-static int build_one(const json_t *json, const struct state_dir *dir, struct bundle *out,
-		     struct error *err)
+static int build_one(const json_t *json, const struct config *config, const struct state_dir *dir,
+		     struct bundle *out, struct error *err)
 {
-	struct bundle bundle = {.fd = file_open_nameless(dir->fd, O_RDWR)};
+	bool review = bundle_kind(json) == BUNDLE_REVIEW;
+	struct bundle bundle = {.fd = file_open_nameless(dir->fd, O_RDWR),
+				.list = review ? file_open_nameless(dir->fd, O_RDWR) : -1};
+	int status;
 
-	if (bundle.fd < 0)
-		return error_errno(err, errno, "%s", dir->path);
-	if (unpack_bundle(json, &bundle, err) < 0) {
-		close(bundle.fd);
+	if (bundle.fd < 0 || (review && bundle.list < 0))
+		status = error_errno(err, errno, "%s", dir->path);
+	else
+		status = review ? take_directory(json, config, &bundle, err)
+				: unpack_bundle(json, &bundle, err);
+	if (status < 0) {
+		cleanup_close(&bundle.fd);
+		cleanup_close(&bundle.list);
 		return -1;
 	}
 	*out = bundle;
@@ -176,7 +232,7 @@ int bundles_build(const struct config *config, const struct state_dir *dir, stru
 		return -1;
 	json_array_foreach(config->bundles, i, bundle)
 	{
-		if (build_one(bundle, dir, &list.items[i], err) < 0) {
+		if (build_one(bundle, config, dir, &list.items[i], err) < 0) {
 			bundles_close(&list);
 			return error_prefix(err, "config.bundles[%zu].path", i);
 		}
@@ -188,14 +244,6 @@ int bundles_build(const struct config *config, const struct state_dir *dir, stru
 
 /* --- in the workspace's directory ------------------------------------------------------------ */
 
-static bool is_bundle(const char *name)
-{
-	size_t len = strlen(name);
-
-	return strncmp(name, PREFIX, strlen(PREFIX)) == 0 && len > strlen(SUFFIX) &&
-	       strcmp(name + len - strlen(SUFFIX), SUFFIX) == 0;
-}
-
 static int remove_old_bundles(const struct workspace *ws, struct error *err)
 {
 	int own = openat(ws->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -205,7 +253,8 @@ static int remove_old_bundles(const struct workspace *ws, struct error *err)
 	if (own >= 0 && !entries)
 		close(own);
 	while (entries && (entry = readdir(entries)))
-		if (is_bundle(entry->d_name) && workspace_remove_file(ws, entry->d_name, err) < 0)
+		if (review_is_file(entry->d_name) &&
+		    path_remove_tree_at(ws->fd, entry->d_name, err) < 0)
 			return -1;
 	return 0;
 }
@@ -240,6 +289,14 @@ int bundles_place(const struct config *config, const struct bundle_list *list,
 		if (file_give_name(list->items[i].fd, ws->fd, name) < 0)
 			return error_errno(err, errno, "%s", name);
 		remember_bundle(&list->items[i]);
+		if (bundle_kind(bundle) != BUNDLE_REVIEW)
+			continue;
+		review_file_name(json_text(bundle, "name", ""), REVIEW_LIST, name);
+		if (file_give_name(list->items[i].list, ws->fd, name) < 0)
+			return error_errno(err, errno, "%s", name);
+		if (review_write_upper(ws->fd, json_text(bundle, "name", ""), list->items[i].upper,
+				       err) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -249,6 +306,7 @@ static void open_bundle(const json_t *json, const struct workspace *ws, struct b
 	char name[BUNDLE_FILE_NAME];
 
 	bundle_file_name(json, name);
+	bundle->list = -1;
 	bundle->fd = ws->fd < 0
 			     ? -1
 			     : openat(ws->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -257,6 +315,9 @@ static void open_bundle(const json_t *json, const struct workspace *ws, struct b
 			    name);
 	else if (digest_of(bundle->fd, DIGEST_FILE, bundle->disk, &bundle->error) < 0)
 		error_prefix(&bundle->error, "%s", name);
+	else if (bundle_kind(json) == BUNDLE_REVIEW)
+		(void)review_read_upper(ws->fd, json_text(json, "name", ""), bundle->upper,
+					&bundle->error);
 }
 
 int bundles_open(const struct config *config, const struct workspace *ws, struct bundle_list *out,
@@ -297,8 +358,8 @@ int bundles_attach(const struct config *config, struct bundle_list *list, struct
 		}
 		snprintf(serial, sizeof(serial), "bundle-%u", (unsigned)i);
 		if (disks_add(disks, serial, json_text(json, "name", NULL),
-			      json_text(json, "mountpoint", NULL), true, steal_fd(&bundle->fd),
-			      err) < 0)
+			      json_text(json, "mountpoint", NULL), bundle->upper, true,
+			      steal_fd(&bundle->fd), err) < 0)
 			return -1;
 	}
 	return 0;

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The archives of config.bundles. The command prepare makes a disk of each archive: the file
- * bundle-<name>.ext4 in the workspace's directory. prepare runs microagent-artifact for this,
- * before it takes any lock. The command start attaches the disk read-only.
+ * The archives and the reviewed directories of config.bundles. The command prepare makes a disk of
+ * each of them: the file bundle-<name>.ext4 in the workspace's directory. prepare runs
+ * microagent-artifact for this, before it takes any lock. The command start attaches the disk
+ * read-only.
+ *
+ * A reviewed directory has two more files there. bundle-<name>.list is the list of the disk's files
+ * (artifact/review.h), whose digest is recorded like the digest of an archive. bundle-<name>.upper
+ * has the name of the layer to which the guest writes, 32 hexadecimal digits. With a new name the
+ * guest begins with an empty layer.
  *
  * prepare records the digests of the archive and of the disk. After this the archive is not needed
  * any more, and may have other contents when the next workspace is prepared. So the archive's
@@ -22,15 +28,18 @@
 #include "supervisor/inputs/disks.h"
 
 struct bundle {
-	int fd;			   /* the descriptor of the disk; -1: the disk could not be
+	int fd;			/* the descriptor of the disk; -1: the disk could not be
 				    * opened */
-	char archive[DIGEST_TEXT]; /* the digest of the archive; "": not known */
+	int list;		/* the descriptor of the list of a reviewed directory that was just
+				    * taken; -1: there is none */
+	char upper[UPPER_TEXT]; /* the name of the layer to which the guest writes; "": an archive
+				    * has none */
+	char archive[DIGEST_TEXT]; /* the digest of the archive, or of the list; "": not known */
 	char disk[DIGEST_TEXT];	   /* the digest of the disk */
 	/* The reason why fd is -1, or why the digest of the disk is not known. */
 	struct error error;
 };
 
-#define BUNDLE_FILE_NAME 160
 /* Writes the name of the disk in the workspace's directory. `bundle` is an entry of
  * config.bundles. */
 void bundle_file_name(const json_t *bundle, char out[BUNDLE_FILE_NAME]);
@@ -45,7 +54,8 @@ struct bundle_list {
 		0        \
 	}
 
-/* Checks that each archive can be read. An error names the field of the config. */
+/* Checks that each archive can be read, and that each directory may be taken. An error names the
+ * field of the config. */
 int bundles_check(const struct config *config, struct error *err);
 /* Makes the disks on the file system of the state directory. Their files have no names in a
  * directory yet. */

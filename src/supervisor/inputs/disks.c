@@ -30,7 +30,7 @@ void disks_close(struct disk_list *list)
 }
 
 int disks_add(struct disk_list *list, const char *serial, const char *name, const char *mountpoint,
-	      bool read_only, int fd, struct error *err)
+	      const char *upper, bool read_only, int fd, struct error *err)
 {
 	struct disk *grown = array_resize(list->items, list->count + 1, sizeof(*grown));
 	struct disk disk = {.read_only = read_only, .fd = fd};
@@ -38,6 +38,7 @@ int disks_add(struct disk_list *list, const char *serial, const char *name, cons
 
 	if (grown)
 		list->items = grown;
+	snprintf(disk.upper, sizeof(disk.upper), "%s", upper);
 	disk.name = strdup(name);
 	disk.mountpoint = strdup(mountpoint);
 	if (grown && disk.name && disk.mountpoint && len > 0 && (size_t)len < sizeof(disk.serial)) {
@@ -86,8 +87,10 @@ static int open_disk_file(const char *path, bool read_only, bool direct, enum di
 			"%s is a directory, and a disk must be a file: name directories in config.shares",
 			path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID,
-				 "%s is not a regular file: a disk is a file that has an ext4 file system, so name such a file", path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not a regular file: a disk is a file that has an ext4 file system, so name such a file",
+			path);
 	if (st.st_size == 0)
 		return error_set(err, ERR_INVALID, "%s is empty", path);
 	if (!read_only && refuse_read_only_disk(path, &st, err) < 0)
@@ -144,7 +147,7 @@ static int open_declared_disk(const json_t *item, size_t index, int rootfs_fd, e
 		return -1;
 	snprintf(serial, sizeof(serial), "disk-%u", (unsigned)index);
 	return disks_add(list, serial, json_text(item, "name", NULL),
-			 json_text(item, "mountpoint", NULL), read_only, steal_fd(&fd), err);
+			 json_text(item, "mountpoint", NULL), "", read_only, steal_fd(&fd), err);
 }
 
 int disks_open(const struct config *config, int rootfs_fd, enum disk_use use, struct disk_list *out,
@@ -185,11 +188,14 @@ json_t *disks_json(const struct disk_list *list, struct error *err)
 
 	for (size_t i = 0; array && i < list->count; i++) {
 		const struct disk *disk = &list->items[i];
+		json_t *item = json_pack("{s:s, s:s, s:s, s:s}", "serial", disk->serial, "name",
+					 disk->name, "mountpoint", disk->mountpoint, "mode",
+					 *disk->upper	   ? bundle_kind_names[BUNDLE_REVIEW]
+					 : disk->read_only ? "ro"
+							   : "rw");
 
-		if (json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s}", "serial",
-							   disk->serial, "name", disk->name,
-							   "mountpoint", disk->mountpoint, "mode",
-							   disk->read_only ? "ro" : "rw")) < 0) {
+		if ((*disk->upper && json_put_string(item, "upper", disk->upper, err) < 0) ||
+		    json_array_append_new(array, item) < 0) {
 			error_errno(err, ENOMEM, "disks");
 			return NULL;
 		}

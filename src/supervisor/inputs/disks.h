@@ -17,11 +17,15 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "contract/request.h"
+#include "store/review_files.h"
 
 struct disk {
 	char serial[VM_SERIAL_SIZE]; /* the serial number, by which the guest finds the disk */
 	char *name;		     /* the name of the disk in messages */
 	char *mountpoint;
+	/* The name of the layer to which the guest writes what it changes in the files of this disk,
+	 * which is then read-only; "": there is none. */
+	char upper[UPPER_TEXT];
 	bool read_only;
 	int fd;
 };
@@ -50,12 +54,14 @@ int disks_open(const struct config *config, int rootfs_fd, enum disk_use use, st
 /* Takes the disks of config.disks (store/taken.h), so that no other workspace can use them. The
  * list must have exactly these disks. */
 int disks_take(const struct config *config, const struct disk_list *list, struct error *err);
-/* Appends a disk to the list. Takes over `fd`, even if the function fails. Copies the texts. */
+/* Appends a disk to the list. Takes over `fd`, even if the function fails. Copies the texts.
+ * `upper`: see struct disk. */
 int disks_add(struct disk_list *list, const char *serial, const char *name, const char *mountpoint,
-	      bool read_only, int fd, struct error *err);
+	      const char *upper, bool read_only, int fd, struct error *err);
 void disks_close(struct disk_list *list); /* closes all disks; accepts an empty list */
 
-/* Returns the disks as [{serial, name, mountpoint, mode}], for the run config and the ticket. */
+/* Returns the disks as [{serial, name, mountpoint, mode, upper?}], for the run config and the ticket.
+ * The mode of a disk with an upper layer is "review". */
 json_t *disks_json(const struct disk_list *list, struct error *err);
 
 #endif

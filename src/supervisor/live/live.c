@@ -80,7 +80,7 @@ static struct vm_disk *list_disks(const struct live *live, struct error *err)
 		disks[i] = (struct vm_disk){
 			.serial = json_text(disk, "serial", NULL),
 			.fd = LIVE_DISKS + (int)i,
-			.read_only = mode && strcmp(mode, "ro") == 0,
+			.read_only = mode && strcmp(mode, "rw") != 0,
 		};
 	}
 	return disks;
