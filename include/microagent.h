@@ -15,8 +15,8 @@
  * calling program knows what can be done about it. The codes:
  *   ERR_INVALID      an argument is wrong (a name, an option, a file that is not an image)
  *   ERR_NOT_FOUND    the workspace, kernel, image or program does not exist
- *   ERR_CONFLICT     not allowed in the state that the workspace has now
- *   ERR_UNSUPPORTED  this backend or host can never do what was asked
+ *   ERR_CONFLICT     the request is not allowed in the state that the workspace has now
+ *   ERR_UNSUPPORTED  this backend or host can never do what the caller asks for
  *   ERR_UNAVAILABLE, ERR_TIMEOUT  trying again may help
  *   ERR_DENIED       rights are missing
  *   ERR_IO           the system, the machine or its guest failed
@@ -143,18 +143,19 @@ int microagent_check_egress(const char *word, struct error *err);
 int microagent_check_egress_list(const char *word, struct error *err);
 
 /*
- * A machine: its hardware, its network, what it shares with the host, and its limits. Each spec of
- * a thing that makes machines (a workspace, a session, a base, a template, a pool) has this struct
- * as its member `machine`. Zero and NULL are the defaults, and lists end with NULL. If a field is
- * set that the thing to be made cannot have, the call fails with ERR_INVALID, and the message names
- * the field. Only workspaces have disks. Only workspaces and bases have architecture. A base also
- * has accelerator, network, network_interface, allow, egress, memory_mib and cpus, and nothing
- * else. A template has only accelerator. A pool has only network, memory_mib and cpus.
+ * A machine: its hardware, its network, what it shares with the host, and its limits. The spec of
+ * each thing that has machines (a workspace, a session, a base, a template, a pool) has this struct
+ * as its member `machine`. Zero and NULL are the defaults, and lists end with NULL. Some fields are
+ * not possible for some of these things. If such a field is set, the call fails with ERR_INVALID,
+ * and the message names the field. Only workspaces have disks. Only workspaces and bases have
+ * architecture. A base also has accelerator, network, network_interface, allow, egress, memory_mib
+ * and cpus, and nothing else. A template has only accelerator. A pool has only network, memory_mib
+ * and cpus.
  */
 struct microagent_machine {
-	/* "amd64" or "arm64"; NULL: that of the host. The kernel and the image must be of this
-	 * architecture. On a host of another architecture the machine is emulated. A session has
-	 * the architecture of its base. */
+	/* "amd64" or "arm64"; NULL: the architecture of the host. The kernel and the image must be
+	 * of this architecture. On a host of another architecture the machine is emulated. A
+	 * session has the architecture of its base. */
 	const char *architecture;
 	const char *accelerator;	 /* the accelerator: "auto" (NULL), "kvm" or "tcg" */
 	int64_t memory_mib;		 /* memory in MiB; 0: 512 MiB, or for a session the memory
@@ -174,8 +175,8 @@ struct microagent_machine {
 	 * default. */
 	const char *const *publish;
 	/* Vsock ports of the host to which the guest may connect: words as
-	 * microagent_check_listener() checks them. `mediation` is the mediation channel, `vsock`
-	 * are further ports. */
+	 * microagent_check_listener() checks them. `mediation` is the port of the mediation, and
+	 * `vsock` has further ports. */
 	const char *mediation;
 	bool mediation_optional; /* the machine may run without the mediation */
 	const char *const *vsock;
@@ -203,8 +204,9 @@ struct microagent_spec {
 	const char *kernel;	    /* the name of a kernel in the cache, or a path with a '/' to a
 				     * kernel */
 	const char *initrd;	    /* path of the initrd; NULL: the initrd beside the kernel */
-	bool no_disk;		    /* There is no image, and the contents of `initrd` are the root.
-				     * The root is in memory, and is lost when the machine ends. */
+	bool no_disk;		    /* The workspace has no image: the contents of `initrd` are the
+				     * root file system, which is in memory and is lost when the
+				     * machine ends. */
 	const char *const *env;	    /* variables of the command as "KEY=VALUE", NULL-terminated; the
 				     * variables of the image are set too */
 	const char *user;	    /* the guest's user that runs the command; NULL: the image's
@@ -223,7 +225,7 @@ struct microagent_spec {
 
 /* Selects the backend for everything that this handle makes from now on. `name` is the name of a
  * backend in microagent_contract(). Without this call the backend is "qemu", or "apple-vf" on a
- * Mac. Existing workspaces keep their backend. ERR_INVALID if the contract has no such name.
+ * Mac. Existing workspaces keep their backend. ERR_INVALID if there is no backend of that name.
  * microagent_check_backend() only checks the name. */
 int microagent_use_backend(struct microagent *agent, const char *name, struct error *err);
 int microagent_check_backend(const char *name, struct error *err);
@@ -351,9 +353,10 @@ int microagent_exec(struct microagent *agent, const char *name, const struct mic
 		    const struct microagent_streams *streams, struct microagent_outcome *outcome,
 		    struct error *err);
 
-/* Returns a descriptor that is connected to the serial console of a running workspace: raw bytes
- * both ways, from now on. The caller closes the descriptor. A console has one connection at a time.
- * While this connection is open, each further connection is closed at once. */
+/* Returns a descriptor that is connected to the serial console of a running workspace. The
+ * descriptor passes raw bytes in both directions. Output that the console printed before the call
+ * is not repeated. The caller closes the descriptor. A console has one connection at a time. While
+ * this connection is open, each further connection is closed at once. */
 int microagent_console_open(struct microagent *agent, const char *name, struct error *err);
 /* --- a guest that many threads use ----------------------------------------------------------- */
 
@@ -409,7 +412,7 @@ struct microagent_run_limits {
 	 * dropped, and the command goes on. 0: 8 MiB each. The memory in use grows with the output,
 	 * up to about twice the kept bytes. */
 	size_t stdout_cap, stderr_cap;
-	const struct microagent_cancel *cancel; /* NULL: none */
+	const struct microagent_cancel *cancel; /* NULL: no switch */
 };
 
 /* Frees the buffers of a result and sets it to zero. Accepts a zeroed result. */
@@ -527,18 +530,19 @@ json_t *microagent_guest_stat(struct microagent_guest *guest, const char *path, 
  * running or stopped, for changes since it was made. A directory that was taken away from a session
  * is not searched.
  *
- * They store {"shares":[{"path","since","files":[{"path","by"}],"more"?,"incomplete"?,"error"?}]}.
- * "files" is sorted by path, relative to the directory; "by" says which program runs or obeys the
- * file. "more": there are more than 1,000 such files. "incomplete": a part of the directory could
- * not be searched. "error": the text that says why the directory was not searched. A share that is
- * read-only is left out. A file that was only moved together with its directory, or removed, is not
+ * Both functions store in *changes
+ * {"shares":[{"path","since","files":[{"path","by"}],"more"?,"incomplete"?,"error"?}]}. "files" is
+ * sorted by path, relative to the directory; "by" says which program runs or obeys the file.
+ * "more": there are more than 1,000 such files. "incomplete": a part of the directory could not be
+ * searched. "error": the text that says why the directory was not searched. A read-only share is
+ * not in the list. A file that was only moved together with its directory, or removed, is not
  * found.
  */
 int microagent_autorun_files(const char *share, int64_t since_ns, json_t **changes,
 			     struct error *err);
 int microagent_shared_changes(struct microagent *agent, const char *name, json_t **changes,
 			      struct error *err);
-/* Stores the declared bundles and outputs: {"ingress":[...],"egress":[...]}. */
+/* Stores the bundles and outputs that the workspace declares: {"ingress":[...],"egress":[...]}. */
 int microagent_artifacts(struct microagent *agent, const char *name, json_t **artifacts,
 			 struct error *err);
 /* Fetches an output that the workspace declares. The output is read from the disk of the workspace,
@@ -574,7 +578,7 @@ void microagent_log_unwatch(int watch);
 int microagent_log_wait(struct microagent *agent, const char *name, int watch, int out, int cancel,
 			bool *running, struct error *err);
 
-/* --- what it costs --------------------------------------------------------------------------- */
+/* --- the time and the memory that a workspace takes ------------------------------------------ */
 
 /* Returns the record of the last start of a workspace:
  * {"accelerator","acceleratorReason","timings":{NAME:NS},"boot"?} as in runtime.json
@@ -607,17 +611,17 @@ json_t *microagent_footprint(struct microagent *agent, const char *name, struct 
 /* Stores the supervisor's answer to the command `host`:
  * {"ok":true,"backend","host":{...},"kernel"?}. */
 int microagent_host(struct microagent *agent, json_t **response, struct error *err);
-/* Returns the contract, agent-runtime.v1 (schema/contract.json): states, commands, signals and
- * limits, and what each backend supports according to its supervisor. If this host does not have
- * the supervisor of a backend, the contract has the answer that this supervisor gave when this
- * library was built. */
+/* Returns the description of the supervisor protocol agent-runtime.v1 (schema/contract.json):
+ * states, commands, signals and limits, and what each backend supports according to its supervisor.
+ * If this host does not have the supervisor of a backend, the description has the answer that this
+ * supervisor gave when this library was built. */
 json_t *microagent_contract(struct error *err);
 /* Checks the host. Returns {"ok","verdict":"ok"|"degraded"|"failed","host"?,
  * "checks":[{"name","status","detail","remedy"?,"reason"?}]}. "remedy" is a command that solves the
  * problem on the host. A check has "reason", the name of an error_reason, if microagent itself can
  * solve the problem. The "status" of each check is one of the words of "verdict", and "verdict" is
- * the worst status. Fails only if there is no memory: a fault of the host is a part of the answer,
- * and not an error. */
+ * the worst status. Fails only if there is no memory. A fault of the host is reported in the
+ * result, and is not an error. */
 json_t *microagent_doctor(struct microagent *agent, struct error *err);
 
 #pragma GCC visibility pop

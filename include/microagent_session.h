@@ -34,8 +34,8 @@ int microagent_base_check_name(const char *word, struct error *err);
 /* The kinds of lines that are reported while a base is provisioned. */
 enum microagent_base_line {
 	MICROAGENT_BASE_DOING,	/* a line that says what is done now, like "booting" */
-	MICROAGENT_BASE_STEP,	/* a line that the script printed with "### " at its beginning;
-				 * without these characters */
+	MICROAGENT_BASE_STEP,	/* a line that the script printed with "### " at its beginning; the
+				 * reported line lacks these characters */
 	MICROAGENT_BASE_OUTPUT, /* any other line of the script's stdout or stderr, or a part of a
 				 * long line */
 };
@@ -52,7 +52,7 @@ struct microagent_base_spec {
 	 * image is first imported into the cache. */
 	const char *oci;
 	/* Instead of `image` and `kernel`, for macOS on a Mac with Apple silicon, by the backend
-	 * "apple-vf": the restore image from which macOS is installed. This is a path, or an
+	 * "apple-vf": the restore image from which macOS is installed. The value is a path, or an
 	 * address at Apple (https://NAME.cdn-apple.com/...ipsw) from which the restore image is
 	 * fetched, or MICROAGENT_IPSW_LATEST, for the newest restore image that this Mac can run
 	 * according to Apple's catalog. The base keeps the restore image. `size_mib` is the size of
@@ -125,31 +125,31 @@ struct microagent_warm_spec {
 };
 
 /* Makes a template of a base: boots a machine of the base, runs the commands of `run` in it, and
- * saves its memory and devices. The result becomes a template only if a machine that is restored
- * from it runs commands. microagent_session_boot() restores sessions of the base from the template
- * instead of booting them, if they have the memory and processors of the template, and no bridge,
- * published ports, mediation, vsock ports or rates. Each session has an identity and randomness of
- * its own. If QEMU, the kernel, the guest's agent or the host has changed since the template was
- * made, sessions are booted, and microagent_session_describe() says why. A new template replaces
- * the old one only when the new one is complete. *base (may be NULL) is then what
- * microagent_base_show() returns. ERR_CONFLICT if another call makes or drops the template just
- * now; ERR_UNSUPPORTED for macOS, or if the backend saves no machines. On failure the message names
- * the log, <state>/logs/base-NAME-TIME.log. */
+ * saves its memory and devices. The saved machine becomes a template only if a machine that is
+ * restored from it can run commands. microagent_session_boot() restores sessions of the base from
+ * the template instead of booting them, if they have the memory and processors of the template, and
+ * no bridge, published ports, mediation, vsock ports or rates. Each session has an identity and
+ * randomness of its own. If QEMU, the kernel, the guest's agent or the host has changed since the
+ * template was made, sessions are booted, and microagent_session_describe() says why. A new
+ * template replaces the old one only when the new one is complete. On success *base (may be NULL)
+ * is what microagent_base_show() returns. ERR_CONFLICT if another call makes or drops the template
+ * just now; ERR_UNSUPPORTED for macOS, or if the backend saves no machines. On failure the message
+ * names the log, <state>/logs/base-NAME-TIME.log. */
 int microagent_base_warm(struct microagent *agent, const char *word,
 			 const struct microagent_warm_spec *spec, json_t **base, struct error *err);
 /* Drops the template of a base. Running sessions are not touched. ERR_NOT_FOUND if the base has no
  * template. */
 int microagent_base_cool(struct microagent *agent, const char *word, struct error *err);
-/* Returns all bases, by name and version: {"bases":[...]}, each as microagent_base_show() returns
- * it. A base whose metadata is damaged is listed with "name" and "error". */
+/* Returns all bases, sorted by name and version: {"bases":[...]}, each as microagent_base_show()
+ * returns it. A base whose metadata is damaged is listed with "name" and "error". */
 json_t *microagent_base_list(struct microagent *agent, struct error *err);
 /* Returns metadata.json of a base (schema/base.json) and "path", the directory of the base. If the
  * base has a template, "template" says when and with what the template was made, and how much disk
  * and memory it needs. */
 json_t *microagent_base_show(struct microagent *agent, const char *word, struct error *err);
 /* Hashes the files of a base and compares the digests with those that were recorded when the base
- * was sealed: {"ok","name","checks":[{"file","ok","error"?}]}. A difference is an answer, not an
- * error. */
+ * was sealed: {"ok","name","checks":[{"file","ok","error"?}]}. If digests differ, the call still
+ * succeeds, and "ok" is false. */
 json_t *microagent_base_verify(struct microagent *agent, const char *word, struct error *err);
 /* Deletes a base. Fails with ERR_CONFLICT if a session was made from the base; the message names
  * the session. */
@@ -287,7 +287,7 @@ int microagent_session_stream_shell(struct microagent_session *session, const ch
 struct microagent_guest *microagent_session_guest(struct microagent_session *session,
 						  struct error *err);
 
-/* --- its directories ------------------------------------------------------------------------- */
+/* --- the directories of a session ------------------------------------------------------------ */
 
 /*
  * Gives a running session a directory of this host, mounted at the path `at` (NULL: /workspace)
@@ -303,10 +303,10 @@ struct microagent_guest *microagent_session_guest(struct microagent_session *ses
  * microagent_exec.user "1000" always can. microagent-request(5) says which directories are refused.
  *
  * *share (may be NULL) is {"path","mountpoint","mode"}, a new reference. ERR_CONFLICT if the
- * session is not running, is quarantined, or has a directory. ERR_UNAVAILABLE names a package that
- * is missing. After an error the session goes on without the directory. There is one exception: if
- * the error says that the directory could not be recorded for later machines, the present machine
- * has the directory.
+ * session is not running, is quarantined, or already has a directory. ERR_UNAVAILABLE names a
+ * package that is missing. After an error the session goes on without the directory. There is one
+ * exception: if the error says that the directory could not be recorded for later machines, the
+ * present machine has the directory.
  */
 int microagent_session_share_workspace(struct microagent_session *session, const char *dir,
 				       const char *at, bool read_only, json_t **share,
@@ -347,7 +347,7 @@ int microagent_session_change_network(struct microagent_session *session,
 				      enum microagent_network_change change, const char *word,
 				      json_t **network, struct error *err);
 
-/* --- its disk -------------------------------------------------------------------------------- */
+/* --- the disk of a session ------------------------------------------------------------------- */
 
 /*
  * Sets the quota of a session: its disk may use up to `mib` MiB of the host's disk. The base from
@@ -366,14 +366,14 @@ int microagent_session_set_quota(struct microagent_session *session, int64_t mib
 
 /*
  * Only a machine that was restored (from a template, a fork or a snapshot) can be saved with the
- * processes that run in it. While the machine is saved, its commands stand still; "pauseMs" is this
- * time in milliseconds. A call fails with ERR_CONFLICT if the machine was booted, does not run, is
- * paused, quarantined or being saved, or has a directory of the host. A new machine that goes on
- * from the saved machine has a new identity (name, host name, the host keys of its sshd, the
- * randomness of its kernel), no connections and no share. But its processes have the memory of the
- * saved machine, also keys and the state of a random number generator (OpenSSL, Python's random).
- * The processes begin to run a moment before the kernel has its new randomness. A command can
- * change keys and generators in each new machine: see on_fork.
+ * processes that run in it. While the machine is saved, its commands stand still; "pauseMs" is the
+ * length of this pause in milliseconds. A call fails with ERR_CONFLICT if the machine was booted,
+ * does not run, is paused, quarantined or being saved, or has a directory of the host. A new
+ * machine that goes on from the saved machine has a new identity (name, host name, the host keys of
+ * its sshd, the randomness of its kernel), no connections and no share. But its processes have the
+ * memory of the saved machine, also keys and the state of a random number generator (OpenSSL,
+ * Python's random). The processes begin to run a moment before the kernel has its new randomness. A
+ * command can change keys and generators in each new machine: see on_fork.
  */
 
 /* How a session is forked. Start from {0}. */
@@ -547,7 +547,8 @@ int microagent_audit_telemetry(struct microagent *agent, const char *word,
  * {"ok","verdict":"open"|"closed"|"torn"|"broken",
  * "lines","badLine"?,"why"?,...,"telemetry":{"verdict":"none"|"whole"|"altered"|"missing",...}}
  * (schema/cli-audit-verify.json). "ok" is true if the verdict is "open" or "closed", and
- * telemetry.jsonl matches its digests in the log. A bad log is an answer, not an error. */
+ * telemetry.jsonl matches its digests in the log. If the log is bad, the call still succeeds, and
+ * "ok" is false. */
 json_t *microagent_audit_verify(struct microagent *agent, const char *word, struct error *err);
 /* Returns all audit logs, sorted by session:
  * {"audits":[{"session","where":"session"|"archive","path","bytes"}]}. */

@@ -11,12 +11,12 @@ enum error_code {
 	ERR_NOT_FOUND,	 /* the named thing does not exist */
 	ERR_CONFLICT,	 /* the request is not allowed in the state that its object has now, or does
 			  * not agree with the record */
-	ERR_UNSUPPORTED, /* this backend or host can never do what was asked */
+	ERR_UNSUPPORTED, /* this backend or host can never do what the caller asks for */
 	ERR_UNAVAILABLE, /* the request cannot be carried out now; retrying may help (a supervisor
 			  * exits with 75) */
 	ERR_TIMEOUT,	 /* a deadline has passed; retrying may help (a supervisor exits with 75) */
 	ERR_DENIED,	 /* this user does not have the necessary rights */
-	ERR_IO,		 /* the system or a peer failed */
+	ERR_IO,		 /* a system call failed, or the other program on a connection failed */
 	ERR_INTERNAL,	 /* a bug in this library */
 	ERROR_CODE_COUNT
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A command in a guest: its program and arguments, the targets of its streams, and its end. All
- * functions of the library that run a command use these structs. <microagent.h> includes this file.
+ * A command in a guest: its program and arguments, its streams, and how it ends. All functions of
+ * the library that run a command use these structs. <microagent.h> includes this file.
  */
 #ifndef MICROAGENT_EXEC_H
 #define MICROAGENT_EXEC_H
@@ -26,8 +26,8 @@ struct microagent_terminal {
 	void (*size)(void *data, uint16_t *rows, uint16_t *columns);
 	void *data;
 	int escape; /* when this byte comes from microagent_streams.in (when it is typed), the
-		     * connection ends; -1: no byte */
-	/* Called once with `connected_data` when the guest is connected; NULL: not called. */
+		     * connection ends; -1: no byte ends the connection */
+	/* Called once, with `connected_data`, when the guest is connected; may be NULL. */
 	void (*connected)(void *data);
 	void *connected_data;
 };
@@ -76,15 +76,15 @@ struct microagent_sink {
 };
 
 /*
- * The caller's ends of the command's streams. They may be descriptors of any kind, and their flags
- * stay unchanged. The streams have no size limit, may contain any bytes, and make a fast writer
- * wait for a slow reader in both directions.
+ * The caller's descriptors for the command's streams. A descriptor may be of any kind, and its
+ * flags stay unchanged. The streams have no size limit, may contain any bytes, and make a fast
+ * writer wait for a slow reader in both directions.
  */
 struct microagent_streams {
-	int in;	    /* the descriptor that the command reads as stdin; -1: stdin is at its end
-		     * from the start */
-	int out;    /* the descriptor for stdout; -1 only with a sink. When the reader of `out`
-		     * closes it, the command is ended. */
+	int in;	    /* the descriptor that the command reads as stdin; -1: the command's stdin is
+		     * empty */
+	int out;    /* the descriptor for stdout; -1 only with a sink. When the program that reads
+		     * from `out` closes its descriptor, the command is ended. */
 	int err;    /* the descriptor for stderr; -1 only with a sink */
 	int cancel; /* when this descriptor is readable, the command is ended; -1: no descriptor.
 		     * Nothing is read from the descriptor. */
@@ -113,12 +113,13 @@ enum microagent_end {
 struct microagent_outcome {
 	enum microagent_end end;
 	int exit_code; /* 0..255: 124 the command timed out, 125 the agent could not start it, 126
-		        * not executable, 127 not found, 128+n ended by signal n */
+		        * the program cannot be executed, 127 the program was not found, 128+n
+		        * signal n ended the command */
 	int signal;    /* the signal that ended the command; 0: no signal ended it */
 	bool timed_out;
 	bool killed; /* the agent killed the command after the timeout or a cancel */
-	/* Output was dropped, because the reader of `out` or `err` was too slow: it had not taken
-	 * the output when the timeout, a signal or a cancel ended the wait for this reader.
+	/* Output was dropped, because the reader of `out` or `err` was too slow: the reader had not
+	 * taken the output when the timeout, a signal or a cancel ended the wait for the reader.
 	 * `timed_out` is also set if the timeout ended this wait. */
 	bool unread;
 	int64_t elapsed_ms;    /* time from the start of the command to its end, in the guest */
@@ -153,11 +154,13 @@ struct microagent_result {
 	size_t stdout_len, stderr_len;
 	bool stdout_truncated, stderr_truncated;
 	int exit_code;	/* 0..255: 124 the command timed out (in the guest or on the host), 125 this
-			 * library or the agent could not start it, 126 not executable, 127 not
-			 * found, 128+n ended by signal n */
+			 * library or the agent could not start it, 126 the program cannot be
+			 * executed, 127 the program was not found, 128+n signal n ended the
+			 * command */
 	int signal;	/* the signal that ended the command; 0: no signal ended it */
 	bool timed_out; /* a time limit of the guest or of the host ended the command */
-	bool cancelled; /* `cancel` was thrown, or `output` returned another value than 0 */
+	bool cancelled; /* microagent_cancel_fire() was called for the switch of the limits, or
+			 * `output` returned another value than 0 */
 	bool killed;	/* the agent or this library killed the command, because it timed out or was
 			 * cancelled */
 	int64_t elapsed_ms;    /* time from the start of the command to its end, in the guest */
