@@ -25,8 +25,8 @@
 
 struct vm; /* a virtual machine; each backend defines the members for itself */
 
-/* The name of a directory in the workspace. The sockets that a VMM itself makes are in it. The
- * directory exists only while the VMM runs. */
+/* The name of the directory in the workspace in which a VMM makes its own sockets. The directory
+ * exists only while the VMM runs. */
 #define VM_RUN_DIR "vmm"
 
 struct vm_events {
@@ -36,21 +36,21 @@ struct vm_events {
 	 * serial of an entry of vm_boot.disks. The VM is paused, and goes on after resume(). */
 	void (*disk_full)(void *data, const char *serial, const char *reason);
 	/* Called once, from the loop, as the last event. At this point the VM and all its
-	 * companions have ended and were reaped. The owner may free the VM in this callback, and in
-	 * no other. */
+	 * companions have ended and were reaped. This function may free the VM; no other function
+	 * of this struct may do so. */
 	void (*ended)(void *data, enum vm_end end, const char *detail);
 	/* Called when a companion, such as vsockd, has ended without being told to. `said` is the
 	 * last line that it wrote to stderr, or "". `code` is its exit code, which is EX_TEMPFAIL
-	 * if the companion needs something that the host lacks. If `fatal` is true, the owner must
-	 * kill the VM. */
+	 * if the companion needs something that the host lacks. If `fatal` is true, this function
+	 * must kill the VM. */
 	void (*companion_lost)(void *data, const char *name, int code, const char *said,
 			       bool fatal);
-	/* Called when the guest has opened a connection, or has tried to. `line` describes the
-	 * connection as the host saw it. The length of a line and the number of lines are
+	/* Called when the guest has opened a connection, or has tried to open one. `line` describes
+	 * the connection as the host saw it. The length of a line and the number of lines are
 	 * bounded. */
 	void (*connection)(void *data, const char *line);
 	/* Called when it is certain that the guest's kernel runs, by a sign other than console
-	 * output. Some VMMs never cause this call. */
+	 * output. With some VMMs this function is never called. */
 	void (*kernel_began)(void *data);
 	/* Called with `any` true when the host opens its first stream to the guest, and with `any`
 	 * false when the host has closed its last one. If streams open and close quickly, some
@@ -61,10 +61,10 @@ struct vm_events {
 	 * is cut off. Otherwise `why` is the reason why this is not proven, and the VM must not go
 	 * on. */
 	void (*severed)(void *data, const json_t *names, const struct error *why);
-	/* Called in the broker process, when the broker has found that the VM is cut off. The owner
-	 * then checks that it does not itself hold a channel to the guest. This completes the
-	 * proof. Returns 0 if no channel is left, 1 if a channel is left (`err` names it), or -1
-	 * with an error if the check has failed. */
+	/* Called in the broker process, when the broker has found that the VM is cut off. This
+	 * function checks that the process does not itself hold a channel to the guest, which
+	 * completes the proof. Returns 0 if no channel is left, 1 if a channel is left (`err` names
+	 * it), or -1 with an error if the check has failed. */
 	int (*cut_off)(void *data, struct error *err);
 	/* Called when the VM can take bytes for its serial console again. */
 	void (*console_room)(void *data);
@@ -104,7 +104,7 @@ enum vm_origin {
 struct vm_macos {
 	/* Descriptors that are opened read-only. The caller has checked the hashes of the files. */
 	int hardware_model_fd, machine_identifier_fd;
-	int auxiliary_fd; /* opened for reading and writing */
+	int auxiliary_fd; /* a descriptor that is opened for reading and writing */
 };
 
 /* A network card of the guest. The caller has made the tap on the host's side of the card. */
@@ -173,11 +173,12 @@ struct vm_boot {
 /* A directory that a guest gets as a share. */
 struct vm_share {
 	const char *tag; /* the name by which the guest mounts the directory */
-	/* The terms of the share. Used only at the boot. For a running guest the pass has the
-	 * terms. */
+	/* The terms of the share. Used only at the boot. For a running guest the terms come from
+	 * the pass, a file that the command which asks for the share writes
+	 * (store/share/pass.h). */
 	struct share_terms terms;
 	/* The directory, for a share of the boot. It may have been opened with O_PATH. For a
-	 * running guest the pass of the command says which directory it is (store/share/pass.h). */
+	 * running guest the pass names the directory, and this member is not used. */
 	int dir_fd;
 	bool read_only;
 	/* The directory has root file systems and volumes of containers. Every user and group id in
@@ -236,8 +237,8 @@ struct backend_host {
 };
 
 /* Called when balloon() has ended. If `why` is NULL, `actual_mib` is the size of the guest's memory
- * in MiB at this moment. It is VM_BALLOON_UNTOLD if the VMM does not say whether the guest has
- * reached the size that it was told. If `why` is set, it is the reason why the size could not be
+ * in MiB at this moment. `actual_mib` is VM_BALLOON_UNTOLD if the VMM does not say whether the
+ * guest has reached the wanted size. If `why` is set, `why` is the reason why the size could not be
  * changed. */
 #define VM_BALLOON_UNTOLD (-1)
 typedef void vm_balloon_fn(void *data, int64_t actual_mib, const struct error *why);
@@ -264,7 +265,7 @@ struct macos_image {
 };
 
 /* Called while a macOS guest is made. In the first call, before anything is made, `image` is set.
- * In later calls it is NULL. `percent` is how much of the installation is done. */
+ * In later calls `image` is NULL. `percent` is how much of the installation is done. */
 typedef void macos_told_fn(void *data, const struct macos_image *image, int percent);
 
 /* Functions that only a backend with macOS guests has. They have no deadline. */
@@ -276,8 +277,9 @@ struct backend_macos {
 		       struct error *err);
 	/* Makes a new machine identifier, as a file in the directory `directory`. */
 	int (*identify)(const char *directory, struct error *err);
-	/* Writes to `url` the address of the newest restore image that this host can run. Reads it
-	 * from Apple's catalog. Fails with ERR_UNAVAILABLE if the catalog cannot be read. */
+	/* Writes to `url` the address of the newest restore image that this host can run. The
+	 * address comes from Apple's catalog. Fails with ERR_UNAVAILABLE if the catalog cannot be
+	 * read. */
 	int (*latest)(char url[MACOS_URL_SIZE], struct error *err);
 };
 
@@ -310,9 +312,9 @@ struct backend {
 	const struct backend_refusal *refusals;
 	int (*host)(struct backend_host *out, struct error *err);
 	void (*host_free)(struct backend_host *host);
-	/* Checks that this host can fulfil everything that the config asks for, and that a machine
-	 * has room for it. An error names the field of the config. The function changes nothing on
-	 * the host. */
+	/* Checks that this host can fulfil everything that the config asks for, and that one
+	 * machine has room for all its disks, shares and ports. An error names the field of the
+	 * config. The function changes nothing on the host. */
 	int (*check)(const struct config *config, struct error *err);
 	/* Returns an array of the paths of the programs that the backend runs on this host. Returns
 	 * NULL if there is no memory. */
@@ -322,7 +324,8 @@ struct backend {
 	int (*accelerator)(const struct config *config, enum accelerator *out, char reason[256],
 			   struct error *err);
 	/* Puts agent.sock into the workspace. Called when the guest has reported that its agent
-	 * serves the link. The function is NULL if the backend has no link. */
+	 * serves the link, a connection that carries all streams to the agent
+	 * (firecracker/sockets.c). The function is NULL if the backend has no link. */
 	int (*linked)(struct vm *vm, struct error *err);
 	/* Starts the VMM and its companions. Returns when these processes run. Events are called
 	 * only later, from the loop. */
@@ -360,7 +363,7 @@ struct backend {
 	 * same directories in the same order (store/share/pass.h). `shares` is used only during the
 	 * call. `fn` is called once, from the loop, unless the VM is freed before. ERR_CONFLICT:
 	 * the guest was booted without config.hotplug, or has got directories already.
-	 * ERR_UNSUPPORTED: the backend cannot give so many directories. ERR_UNAVAILABLE: the host
+	 * ERR_UNSUPPORTED: the backend cannot give `count` directories. ERR_UNAVAILABLE: the host
 	 * lacks something that shares need, which the message names. */
 	int (*share_attach)(struct vm *vm, const struct vm_share *shares, size_t count,
 			    vm_share_fn *fn, void *data, struct error *err);
@@ -381,10 +384,10 @@ struct backend {
 	 * resume() lets the machine go on, even if the save has failed. */
 	int (*save)(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct error *err);
 	/* Adds to `facts` the properties of the host on which a saved machine depends. The files
-	 * from which it was booted are not among them. If one of these facts has another value
-	 * later, the machine is not restored. "vmm" is the path of a program, whose digest is
-	 * compared. "tscKhz" is measured, so two values count as equal if they are close. The
-	 * function is NULL if no machine of the backend can be saved. */
+	 * from which the machine was booted are not among these properties. If one of the facts has
+	 * another value later, the machine is not restored. "vmm" is the path of a program, whose
+	 * digest is compared. "tscKhz" is measured, so two values count as equal if they are close.
+	 * The function is NULL if no machine of the backend can be saved. */
 	int (*save_facts)(const struct config *config, enum accelerator accelerator, json_t *facts,
 			  struct error *err);
 	/* Begins a quarantine. Ends every companion through which the guest reaches the host or the

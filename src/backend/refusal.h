@@ -12,8 +12,8 @@
 /* The value of `asks` for a field that asks for the thing by its mere presence in the config. */
 #define ASKS_BY_FIELD NULL
 
-/* A row of a table of refusals. It is about something that a config can ask for, and that the
- * backend cannot do on any host. */
+/* One row of a table of refusals: something that a config can ask for, and that the backend cannot
+ * do on any host. */
 struct backend_refusal {
 	/* Path of the field in the config, for example "limits.netBytesPerSecond". */
 	const char *field;

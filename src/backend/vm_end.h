@@ -9,7 +9,7 @@ enum vm_end {
 	VM_END_KILLED,	    /* the supervisor has killed the VM */
 	/* The VMM has crashed, has broken its protocol, or was ended by another process. */
 	VM_END_CRASHED,
-	VM_END_STOPPED /* the VMM has stopped the VM although nothing told it to, and was killed */
+	VM_END_STOPPED /* the VMM has stopped the VM without a command to do so, and was killed */
 };
 
 #endif

@@ -33,7 +33,7 @@ struct api {
 	enum limit deadline;
 	int fd;
 	struct api_events events;
-	/* A ring of calls; the first one was sent, or is being sent, and waits for its answer. */
+	/* A ring of calls. The first call was sent, or is being sent, and waits for its answer. */
 	struct call calls[CALLS_MAX];
 	size_t first, count;
 	size_t sent; /* the number of bytes of the first call that were sent */
@@ -134,7 +134,7 @@ static void shut_api(struct api *a, const struct error *why)
 }
 
 /* Closes the connection because of an error. If a call has no answer, the error begins with the
- * name of the first one. */
+ * name of the first such call. */
 static void break_api(struct api *a, struct error *why)
 {
 	if (a->count)
@@ -187,7 +187,7 @@ static void begin_call(struct api *a)
 	struct error why = {0};
 
 	/* If there is a timer, the first call of the ring is being sent already. The answer
-	 * function of an earlier call may have begun to send it. */
+	 * function of an earlier call may have begun to send that call. */
 	if (a->count == 0 || a->closed || a->freed || a->timer)
 		return;
 	a->timer = loop_add_timer(a->loop, limit_deadline(a->deadline), on_api_deadline, a, &why);

@@ -35,11 +35,11 @@ struct api *api_new(struct loop *loop, int fd, const struct api_events *events, 
 /* Returns true if the connection is closed. The result is true already while the calls without an
  * answer get their error. */
 bool api_is_closed(const struct api *api);
-/* Sets the deadline of each call that is sent from now on. Without this call, the
- * deadline is LIMIT_API_MS. */
+/* Sets the deadline of each call that is sent from now on. By default the deadline is
+ * LIMIT_API_MS. */
 void api_set_deadline(struct api *api, enum limit limit);
-/* Frees the connection. Accepts NULL. May be called in a callback. After that no callback is
- * called. */
+/* Frees the connection. Accepts NULL. May be called in a callback. No callback is called after this
+ * function. */
 void api_free(struct api *api);
 /* Queues a call. Takes over `body`, even on failure. NULL means that the call has no body. `fn` may
  * be NULL. */

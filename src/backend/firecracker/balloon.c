@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The balloon, which changes the size of the guest's memory. Firecracker is told the amount of
- * memory that the guest must give up. When it is asked, it returns how much the guest has given up
- * so far.
+ * memory that the guest must give up. On request Firecracker returns how much memory the guest has
+ * given up so far.
  *
  * A guest needs time, and may be unable to give up enough memory. The balloon command is answered
- * when the guest has reached the wanted size, or when its time is over. The answer is the guest's
- * size at that moment.
+ * when the guest has reached the wanted size, or when its time is over. The answer is the size of
+ * the guest's memory at that moment.
  */
 #include "backend/firecracker/firecracker.h"
 #include "base/cleanup.h"

@@ -17,23 +17,23 @@ struct fc_version {
 	/*
 	 * An array of the paths of further files that a stand-in for Firecracker needs in its cell;
 	 * NULL for the real Firecracker. Tests use the stand-in, which emulates and needs no KVM.
-	 * It prints the paths in a second line: "microagent stand-in: PATH:PATH".
+	 * The stand-in prints the paths in a second line: "microagent stand-in: PATH:PATH".
 	 */
 	json_t *stand_in;
 };
 
-/* Returns the path of Firecracker, which the caller frees. It is $MICROAGENT_FIRECRACKER, or else
- * the program firecracker in PATH, or else that in the directory libexec beside microagent's
- * directory bin. */
+/* Returns the path of Firecracker, which the caller frees. Firecracker is $MICROAGENT_FIRECRACKER,
+ * or else the program firecracker in PATH, or else libexec/microagent/firecracker beside
+ * microagent's directory bin. */
 char *fc_find(struct error *err);
 extern program_finder *const fc_binaries[]; /* an array that NULL ends */
 /* Checks the executable. Fails with ERR_UNAVAILABLE if it is for another architecture, is too old,
  * has a known defect or does not print its version. The answer of a usable Firecracker is
- * remembered (host_facts.h), since to ask for the version takes a fifth of the time of a start. */
+ * remembered (host_facts.h), since asking for the version takes a fifth of the time of a start. */
 int fc_check(const char *path, struct fc_version *out, struct error *err);
 void fc_check_forget(void);
 void fc_version_free(struct fc_version *version);
-/* Parses the text that Firecracker prints as its version. fc_check() calls this. */
+/* Parses the text that Firecracker prints as its version. fc_check() calls this function. */
 int fc_version_parse(const char *text, struct fc_version *out, struct error *err);
 
 #endif

@@ -28,7 +28,7 @@ int fc_check_bounds(const struct config *c, struct error *err)
 	return 0;
 }
 
-/* --- what no machine of it can have ----------------------------------------------------------- */
+/* --- what no Firecracker machine can have ----------------------------------------------------- */
 
 static bool asks_emulation(const struct config *c, char path[REFUSAL_PATH])
 {

@@ -20,8 +20,8 @@ struct fc_waiting {
 	void *data;
 };
 
-/* The function that is called when the guest's memory has its new size. All members are 0 if no new
- * size was asked for. */
+/* A request to change the size of the guest's memory, and the function that is called when the
+ * request has ended. All members are 0 if there is no request. */
 struct fc_balloon {
 	int64_t wanted_mib, actual_mib;
 	uint64_t deadline_ns;
@@ -41,7 +41,8 @@ struct fc_metrics {
 	/* The timer that runs until the next metrics may be written to the file. */
 	struct loop_watch *timer;
 	struct buf line;
-	/* The line that is being read is too long, so the remaining bytes of it are dropped. */
+	/* The line that is being read is too long, so the remaining bytes of the line are
+	 * dropped. */
 	bool cut;
 	struct buf newest; /* the newest complete line, which was not written to the file yet */
 };
@@ -96,8 +97,9 @@ void fc_free(struct vm *vm); /* accepts NULL */
 int fc_start(struct firecracker *fc, const struct vm_boot *boot, const struct fc_ends *ends,
 	     struct error *err);
 
-/* Functions of sockets.c. fc_run_open() makes VM_RUN_DIR, which the cell sees as FC_RUN, and the
- * names in this directory. */
+/* Functions of sockets.c. fc_run_open() makes VM_RUN_DIR, which the cell sees as FC_RUN, with the
+ * links and FIFOs in this directory. It returns the descriptor of the directory, which the caller
+ * closes. */
 int fc_run_open(struct firecracker *fc, const struct vm_boot *boot, struct error *err);
 /* Connects to the API, through the broker if there is one. Returns a descriptor. Fails with
  * ERR_NOT_FOUND if Firecracker has not made the socket yet. */

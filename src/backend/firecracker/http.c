@@ -9,8 +9,8 @@
 
 #define LENGTH_NONE SIZE_MAX
 
-/* The status line and the headers of a response, while they are read. The empty line at their end
- * is not a part of them. */
+/* The status line and the headers of a response, while they are read. The empty line after the
+ * headers is not included. */
 struct head {
 	const char *at, *end;
 	size_t content_length;

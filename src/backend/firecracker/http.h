@@ -2,7 +2,7 @@
 /*
  * Parses one response of Firecracker's API. The parser accepts only the part of HTTP/1.1 that
  * Firecracker's server uses, since any other response cannot come from a working Firecracker. The
- * function is pure.
+ * parser only reads the bytes that it is given.
  */
 #ifndef BACKEND_FIRECRACKER_HTTP_H
 #define BACKEND_FIRECRACKER_HTTP_H

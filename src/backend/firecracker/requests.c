@@ -6,9 +6,9 @@
  * when the guest resets the processor by the keyboard controller (reboot=k). So init is told to
  * reset the processor instead of a power-off (microagent.poweroff=reset). Firecracker chooses the
  * serials of drives, so init is told the names of the disks in their order (microagent.disks).
- * Firecracker itself adds pci=off and the words for its devices. Its vsock device does not tell one
- * side that the other side has ended only its own direction. So the agent's streams go over a link
- * (microagent.link; sockets.c).
+ * Firecracker itself adds pci=off and the words for its devices. Firecracker's vsock device does
+ * not report it if one side of a stream has ended only its own direction. So the agent's streams go
+ * over a link (microagent.link; sockets.c).
  *
  * Drives. No drive is the "root device". For such a drive Firecracker would put root= on the
  * command line, and the initramfs has no use for this word. The guest sees the drives as /dev/vda
@@ -17,8 +17,8 @@
  *
  * Balloon. Pages that the guest frees go back to the host without a request. Only the statistics
  * contain the balloon's size, and they cannot be turned on later. The part of the statistics that
- * comes from the guest is not needed. So the guest is asked for it at the longest interval that can
- * be set.
+ * comes from the guest is not needed. So the guest is asked for that part at the longest interval
+ * that can be set.
  */
 #include "backend/firecracker/requests.h"
 
@@ -73,7 +73,7 @@ static const char *init_word(const struct vm_boot *boot)
 
 static int put_boot_source(json_t *list, const struct vm_boot *boot)
 {
-	/* The limit for the command line of an x86-64 kernel, in bytes. */
+	/* An x86-64 kernel takes a command line of at most this number of bytes. */
 	autobuf struct buf line = BUF_INIT(2048);
 
 	if (buf_printf(&line, NULL, APPEND) < 0 || put_disk_names(&line, boot) < 0 ||
@@ -130,7 +130,7 @@ static int put_drive(json_t *list, const struct config *config, const char *seri
 	return put_request(list, path, body);
 }
 
-/* --- the rest --------------------------------------------------------------------------------- */
+/* --- all requests ----------------------------------------------------------------------------- */
 
 json_t *requests_of(const struct vm_boot *boot, const char *mac)
 {

@@ -37,7 +37,7 @@ static void on_stdout(struct loop *loop, int fd, uint32_t events, void *data)
 	receive_stdout(data);
 }
 
-/* Reads the output that is left, at most as many bytes as the pipe holds. */
+/* Reads the output that is still in the pipe, at most as many bytes as the pipe can have. */
 void fc_serial_drain(struct firecracker *fc)
 {
 	for (int i = 0; i < PIPE_BYTES / 4096 && fc->stdout_watch; i++)
@@ -68,8 +68,8 @@ static int make_pipe(int *ours, int *theirs, bool we_write, struct error *err)
 		return -1;
 	*ours = ends[we_write];
 	*theirs = ends[!we_write];
-	/* Fails if the host does not allow a pipe of this size. Then the pipe keeps its usual
-	 * size. */
+	/* F_SETPIPE_SZ fails if the host does not allow a pipe of this size. Then the pipe keeps
+	 * its usual size. */
 	(void)fcntl(*ours, F_SETPIPE_SZ, PIPE_BYTES);
 	return fd_nonblock(*ours, true, err);
 }

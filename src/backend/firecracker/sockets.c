@@ -3,8 +3,8 @@
  * The sockets of Firecracker. <workspace>/vmm is the only directory of the host in Firecracker's
  * cell. In this directory Firecracker makes the sockets of its API and of the guest's vsock. The
  * directory has hard links to the sockets of the host ports that the guest may dial, and
- * Firecracker reaches these sockets only there. It also has two FIFOs, for Firecracker's log and
- * metrics.
+ * Firecracker reaches these sockets only there. The directory also has two FIFOs, for Firecracker's
+ * log and metrics.
  *
  * The name of the API's socket is removed as soon as the live supervisor is connected, so that no
  * other process can connect. The socket of the vsock is moved to <workspace>/vsock.sock. The broker
@@ -54,8 +54,8 @@ static int make_run_dir(int workspace_fd, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* Makes links to the sockets of the host ports in the run directory. They have the same names as in
- * the workspace. */
+/* Makes links to the sockets of the host ports in the run directory. The links have the same names
+ * as the sockets in the workspace. */
 static int link_host_ports(const struct vm_boot *boot, int run, struct error *err)
 {
 	uid_t id = cell_id();
@@ -95,11 +95,11 @@ int fc_run_open(struct firecracker *fc, const struct vm_boot *boot, struct error
 	return fc->metrics.fd < 0 ? -1 : steal_fd(&run);
 }
 
-/* --- the two sockets that it makes ------------------------------------------------------------ */
+/* --- the two sockets that Firecracker makes --------------------------------------------------- */
 
-/* Opens the socket with this name in the run directory. Does not follow a symbolic link. Writes a
- * path of the socket to `link`, which names it by its descriptor (/proc/self/fd/N). Returns the
- * descriptor, which the caller closes, or -1 with an error. */
+/* Opens the socket with this name in the run directory. Does not follow a symbolic link. Writes the
+ * path of the opened socket, /proc/self/fd/N, to `link`. Returns the descriptor, which the caller
+ * closes, or -1 with an error. */
 static int open_socket_name(const struct vm *vm, const char *name, char link[32], struct error *err)
 {
 	autoclose int run =
@@ -162,8 +162,8 @@ static int place_vsock(const struct vm *vm, struct error *err)
 
 /* --- the link --------------------------------------------------------------------------------- */
 
-/* Makes the socket of the link. Firecracker connects to it from its cell. Returns the listening
- * descriptor, which the caller closes, or -1 with an error. */
+/* Makes the socket of the link. Firecracker connects to this socket from its cell. Returns the
+ * listening descriptor, which the caller closes, or -1 with an error. */
 static int listen_for_link(int workspace_fd, struct error *err)
 {
 	uid_t id = cell_id();
@@ -197,7 +197,7 @@ static int place_agent(const struct vm *vm, struct error *err)
 	return 0;
 }
 
-/* Does in the broker what ask_for_socket() asks for. */
+/* Does, in the broker, the work that ask_for_socket() requests. */
 static int serve_socket(void *data, const struct broker_message *in, struct broker_message *out,
 			struct error *err)
 {
@@ -213,7 +213,7 @@ static int serve_socket(void *data, const struct broker_message *in, struct brok
 		return place_vsock(vm, err);
 	if (in->bytes[0] == ASK_FOR_AGENT)
 		return place_agent(vm, err);
-	/* The broker gives out only one connection. Otherwise the process that asks could choose
+	/* The broker gives out only one connection. Otherwise the live supervisor could choose
 	 * which connection a quarantine spares. */
 	if (fc_of(vm)->connected)
 		return error_set(

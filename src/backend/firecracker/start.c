@@ -103,9 +103,9 @@ static int list_cell_files(struct cell_parts *p, const struct vm_boot *boot, int
 
 /*
  * Copies a disk that is only read. Returns the copy's descriptor, which the caller closes, or -1
- * with an error. Even a reader writes to its disk. A file system that was not unmounted must replay
- * its journal before it can be read. Firecracker has no layer for these writes, so the reader gets
- * a copy.
+ * with an error. Even a machine that only reads its disk writes to it: a file system that was not
+ * unmounted must replay its journal before it can be read. Firecracker has no layer for these
+ * writes, so the machine gets a copy of the disk.
  *
  * The copy shares its blocks with the disk if the host's file system can do that. The copy
  * is removed with the run directory. If blocks must be copied, LIMIT_STATE_FREE_BYTES must be left

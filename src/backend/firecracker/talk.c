@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the calls to Firecracker's API. Firecracker opens the API some time after its start, so
- * this file looks for it again and again. Then the requests are sent one after the other. When the
- * last request was answered, the guest runs. If a request is refused or gets no answer, the machine
- * ends, and the error has the request's name and the reason.
+ * this file tries to connect again and again. Then the requests are sent one after the other. When
+ * the last request was answered, the guest runs. If a request is refused or gets no answer, the
+ * machine ends, and the error has the request's name and the reason.
  */
 #include <stdio.h>
 #include <string.h>
@@ -147,7 +147,7 @@ int fc_talk_begin(struct firecracker *fc, struct error *err)
 	return fc->connect_timer ? 0 : -1;
 }
 
-/* --- what it is told later -------------------------------------------------------------------- */
+/* --- calls for a machine that runs ------------------------------------------------------------ */
 
 static int call_api(struct firecracker *fc, const char *method, const char *path, json_t *body,
 		    api_answer_fn *fn, struct error *err)

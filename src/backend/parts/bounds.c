@@ -3,7 +3,8 @@
 
 #include "base/limits.h"
 
-/* The number of ports that microagent itself uses: the control stream's and mediation's. */
+/* The number of ports that microagent itself uses: one for the control stream and one for the
+ * mediation. */
 #define OWN_HOST_PORTS 2
 
 int bounds_check(const struct config *c, struct error *err)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a cell. bwrap is started with an info pipe and a hold pipe. It clones a process that
- * becomes the program. It writes the pid of that process, as this process sees it, to the info
- * pipe. The cloned process makes the cell's root and then waits on the hold pipe. During that time
- * this process opens the pidfd, and then lets the program run. So the program never runs before
- * this process has its pidfd.
+ * Makes a cell. bwrap is started with an info pipe and a hold pipe. bwrap clones a process that
+ * becomes the program, and writes the pid of the clone, as this process sees it, to the info pipe.
+ * The cloned process makes the cell's root and then waits on the hold pipe. During that time this
+ * process opens the pidfd, and then lets the program run. So the program never runs before this
+ * process has its pidfd.
  *
  * If this process ends, bwrap is killed by its parent-death signal, and the program ends with
  * bwrap. proc_spawn() must set this signal after the change of user, since that change clears
@@ -139,9 +139,10 @@ static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
 }
 
 /*
- * A spec whose unreachable paths were turned into files by descriptor. The cell's user cannot reach
- * a path if only the owner may enter one of its directories, for example a program in root's home.
- * bwrap opens paths as that user. So these files must go into the cell by descriptor.
+ * A copy of a spec in which each path that the cell's user cannot reach is replaced by a
+ * descriptor. The cell's user cannot reach a path if only the owner may enter one of its
+ * directories, for example a program in root's home. bwrap opens paths as that user. So these files
+ * must go into the cell by descriptor.
  */
 struct unreachable {
 	struct cell_spec spec; /* the spec, which has only paths that bwrap can reach */
@@ -364,8 +365,8 @@ int cell_release(struct cell *cell, struct error *err)
 	if (cell_await(cell, err) < 0)
 		return -1;
 	autoclose int hold = steal_fd(&cell->hold_fd);
-	/* A failure is ignored. It means that the cell has failed after the check. In that case its
-	 * processes end, and the watches of the loop notice that. */
+	/* A failure of send() is ignored. It means that the cell has failed after cell_await(). In
+	 * that case the cell's processes end, and the watches of the loop notice that. */
 	(void)!send(hold, "", 1, MSG_NOSIGNAL);
 	return 0;
 }

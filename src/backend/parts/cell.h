@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cell in which a VMM or a companion runs that is not part of microagent (QEMU, virtiofsd). A
- * cell is made by bubblewrap. It has its own user, pid, mount, net, ipc and uts namespaces. Its
- * root is read-only and has only the files that the program needs. The program is PID 1 of its pid
- * namespace, so all processes that it starts end with it.
+ * The cell in which a VMM or a companion runs, if the program is not a part of microagent, such as
+ * QEMU or virtiofsd. A cell is made by bubblewrap. It has its own user, pid, mount, net, ipc and
+ * uts namespaces. Its root is read-only and has only the files that the program needs. The program
+ * is PID 1 of its pid namespace, so all processes that it starts end with it.
  *
  * If root makes the cell, the cell also has its own user id: CELL_FIRST_ID plus the pid of the
  * calling process. The group id is the same number. A live supervisor has exactly one VM, and no
@@ -126,16 +126,16 @@ void cell_end(struct cell *cell);
 extern const char *const cell_environment[];
 
 /* Returns true if every user may enter all directories of `path`, so that any user of a cell
- * reaches it. `path` must be absolute. */
+ * reaches `path`. `path` must be absolute. */
 bool cell_is_reachable(const char *path);
 
-/* Sets the number from which the ids of cells are made. Without this call it is the pid of this
+/* Sets the number from which the ids of cells are made. By default the number is the pid of this
  * process. The call is needed in a pid namespace other than the host's, since another process of
  * the host may have the same pid in its own namespace. Must be called before the first cell is
  * made. */
 void cell_number(pid_t number);
 /* Returns the user id for the cells of this process. Returns 0 if the cells keep the id of this
- * process. This is always so if this process is not root. */
+ * process. The result is always 0 if this process is not root. */
 uid_t cell_id(void);
 /* Returns true if the id is mapped into the namespace of this process, as a user and as a group. */
 bool cell_id_is_usable(unsigned long id);

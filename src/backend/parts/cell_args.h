@@ -16,8 +16,8 @@ struct cell_numbers {
 struct cell_numbers cell_numbers(const struct cell_spec *spec);
 void cell_arguments(const struct cell_spec *spec, struct argv *argv);
 
-/* Returns the directory with this host's libraries, which a cell sees. It is, for example,
- * "/usr/lib/x86_64-linux-gnu". It is "/usr/lib" if the system has no such directory. */
+/* Returns the directory with this host's libraries, which a cell sees. The directory is for example
+ * "/usr/lib/x86_64-linux-gnu", or "/usr/lib" if the host has no such directory. */
 const char *cell_libraries(void);
 
 #endif

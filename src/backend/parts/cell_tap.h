@@ -21,8 +21,8 @@ struct cell_tap {
  * with ERR_UNAVAILABLE if this host has no /dev/net/tun. */
 int cell_tap_make(const struct proc *program, const char *name, struct cell_tap *out,
 		  struct error *err);
-/* Checks whether cells on this host can have a tap. Does not make a tap for this, so it cannot see
- * every reason. */
+/* Checks whether cells on this host can have a tap. The check makes no tap. So it may succeed
+ * although cell_tap_make() fails later. */
 int cell_tap_check(struct error *err);
 
 #endif

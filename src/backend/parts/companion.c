@@ -58,8 +58,8 @@ int companion_start(struct companion *c, const struct proc_spec *spec, struct er
 
 void companion_adopt(struct companion *c, const struct proc *proc)
 {
-	/* This process closes its copy of the pipe's end. After that the pipe ends when the
-	 * companion has ended. */
+	/* Closes this process's copy of the descriptor that the companion writes to. Otherwise the
+	 * pipe would not end when the companion has ended. */
 	close(steal_fd(&c->stderr_fd));
 	c->proc = *proc;
 	c->pid = proc->pid;

@@ -2,8 +2,8 @@
 /*
  * The companions of one VM, which are the processes beside its VMM, such as vsockd. They are
  * children of this process. Their list has the order in which they were started. Each companion has
- * a name, and its stderr goes to the log. `ended` tells the owner about the end of each companion.
- * The owner decides what this means for the VM.
+ * a name, and its stderr goes to the log. The function `ended` is called at the end of each
+ * companion, and decides what this end means for the VM.
  */
 #ifndef BACKEND_PARTS_COMPANION_H
 #define BACKEND_PARTS_COMPANION_H
@@ -34,7 +34,7 @@ struct companion {
 	pid_t pid;
 	struct loop_watch *watch;
 	bool gone; /* the companion has ended and was reaped, or was never started */
-	/* This process has ended the companion, or has already told the owner about its end. */
+	/* This process has ended the companion, or has already reported the companion's end. */
 	bool settled;
 	/* The exit code if `gone` is set; it is 128+n if signal n has ended the companion. */
 	int code;
@@ -63,11 +63,11 @@ int companion_start(struct companion *companion, const struct proc_spec *spec, s
 /* Makes `proc` the process of this companion. The broker has started it as a child of this process,
  * with the stderr of this companion. */
 void companion_adopt(struct companion *companion, const struct proc *proc);
-/* Sends SIGKILL to the companion and sets `settled`. Does not wait. The owner's ended() is called
- * when the companion has ended. */
+/* Sends SIGKILL to the companion and sets `settled`. Does not wait. The function `ended` of struct
+ * companions is called when the companion has ended. */
 void companion_end(struct companion *companion);
 
-/* Kills, reaps and frees the companion. The owner's ended() is not called. */
+/* Kills, reaps and frees the companion. The function `ended` of struct companions is not called. */
 void companion_drop(struct companion *companion);
 
 /* Functions that begin to watch for the end of one companion, or of all companions that were

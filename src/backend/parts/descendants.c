@@ -39,7 +39,7 @@ static int read_children(int tasks, const char *thread, char text[CHILDREN_TEXT]
 
 /* Returns true if the process descends from `top`. After a pid was listed, its process may end, and
  * a process that does not descend from `top` may get the pid. So this is checked after the pidfd
- * was opened. If the parent of a process has ended, a process further above is its parent. */
+ * was opened. If the parent of a process has ended, an earlier ancestor has become its parent. */
 static bool is_below(const struct proc *process, pid_t top)
 {
 	pid_t above = process->pid;
@@ -127,7 +127,8 @@ void descendants_kill(const struct descendants *all)
 		(void)proc_kill(&(struct proc){all->pids[i], all->fds[i]}, NULL);
 }
 
-/* Returns true if the thread has memory. For a thread without memory the file is "0 0 0 ...". */
+/* Returns true if the thread has memory. For a thread without memory the file statm has the text "0
+ * 0 0 ...". */
 static bool has_memory(int tasks, const char *thread)
 {
 	char path[32], text[64];

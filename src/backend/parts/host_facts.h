@@ -37,7 +37,7 @@ void host_thing(const char *path, char out[HOST_THING_TEXT]);
  * is remembered, or if the file cannot be trusted. A file is not trusted if it belongs to another
  * user, if others can write to it, or if it is not valid JSON. */
 void host_facts_load(struct host_facts *out);
-/* Replaces the file by one with these facts. A failure is ignored, since it only means that the
+/* Replaces the file by a file with these facts. A failure is ignored, since it only means that the
  * trials are made again. */
 void host_facts_store(const struct host_facts *facts);
 

@@ -137,7 +137,7 @@ static void take_route(struct host_routes *routes, struct netlink_bytes body)
 }
 
 /* Takes an address of the host. The prefix of the address is on the link, even if no route has this
- * prefix. On a point-to-point link it is the prefix of the address at the other end. */
+ * prefix. On a point-to-point link IFA_ADDRESS is the address of the peer. */
 static void take_address(struct host_routes *routes, struct netlink_bytes body)
 {
 	struct netlink_bytes attributes;

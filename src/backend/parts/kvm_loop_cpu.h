@@ -19,8 +19,8 @@ struct kvm_loop_cpu {
 	void (*prepare)(int vm); /* called before the virtual processor is made */
 	/* Puts a new processor into 64-bit mode. */
 	int (*enter)(int kvm, int vm, int vcpu, struct error *err);
-	/* Returns the KVM_UNTAKEN_* bits of a processor for which enter() was called. They stand
-	 * for features that KVM offers and then does not accept. */
+	/* Returns the KVM_UNTAKEN_* bits of a processor for which enter() was called. Each bit
+	 * stands for a feature that KVM offers and then does not accept. */
 	unsigned (*untaken)(int kvm, int vcpu);
 	int (*begin)(int vcpu, struct error *err); /* sets the registers; called before each run */
 	/* Checks that the loop has ended with the right result. Called after each run. */

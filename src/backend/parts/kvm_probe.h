@@ -42,10 +42,10 @@ struct kvm_facts {
  * known.
  *
  * The trial is a loop of 64-bit code under KVM. It runs in a child process, for at most
- * LIMIT_PROBE_MS. Its result does not depend on the kernel. It is remembered (host_facts.h) for
- * this boot of the host and this /dev/kvm. If no result is remembered, the trial is made. After
- * that, kvm_judge_kernel() judges the kernel. The function fails only if no child can be
- * started.
+ * LIMIT_PROBE_MS. The result of the trial does not depend on the kernel. The result is remembered
+ * (host_facts.h) for this boot of the host and this /dev/kvm. If no result is remembered, the trial
+ * is made. After that, kvm_judge_kernel() judges the kernel. The function fails only if no child
+ * can be started.
  */
 int kvm_probe(const char *kernel, struct kvm_facts *out, struct error *err);
 
@@ -61,7 +61,7 @@ int kvm_probe(const char *kernel, struct kvm_facts *out, struct error *err);
 void kvm_judge_kernel(struct kvm_facts *facts, bool pvm, bool for_pvm);
 
 /* Returns true if a machine gets KVM when the accelerator `wanted` is asked for. If the user asks
- * for KVM by name, even a machine with a KVM_UNSUITED kernel gets it. The user may know that the
+ * for KVM by name, even a machine with a KVM_UNSUITED kernel gets KVM. The user may know that the
  * kernel is built for a PVM. */
 bool kvm_can_serve(const struct kvm_facts *facts, enum accelerator wanted);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the programs that microagent starts in addition to a VMM. All results of type char * are
- * absolute paths, which the caller frees. */
+/* Finds the programs that microagent starts in addition to a VMM. Each result of the type char * is
+ * an absolute path, which the caller frees, or NULL with an error. */
 #ifndef BACKEND_PARTS_PROGRAMS_H
 #define BACKEND_PARTS_PROGRAMS_H
 
@@ -17,10 +17,10 @@ char *program_bwrap(struct error *err);
 char *program_true(struct error *err);
 /* Finds a program by its name, which is "newuidmap" or "newgidmap". */
 char *program_newidmap(const char *name, struct error *err);
-/* Finds a virtiofsd of any kind (virtiofsd.h). It is the one that $MICROAGENT_VIRTIOFSD names.
- * Otherwise it is the one in Rust, or else the one of QEMU up to 7.2, at the paths of the
- * distributions. If all are missing, fails with ERR_UNAVAILABLE, and the message names the
- * packages. */
+/* Finds a virtiofsd of any kind (virtiofsd.h). The result is the program that $MICROAGENT_VIRTIOFSD
+ * names. Without this variable the result is the virtiofsd in Rust, or else the virtiofsd of QEMU
+ * up to 7.2, at the paths of the distributions. If all are missing, fails with ERR_UNAVAILABLE, and
+ * the message names the packages. */
 char *program_virtiofsd(struct error *err);
 /* Functions that find programs of microagent, in the directory of the running executable or else in
  * PATH. */

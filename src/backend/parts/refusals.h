@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows for requests that no backend of this system can fulfil, and functions that several backends
+/* Rows for requests that neither QEMU nor Firecracker can fulfil, and functions that both backends
  * use in their own rows. The functions are pure. */
 #ifndef BACKEND_PARTS_REFUSALS_H
 #define BACKEND_PARTS_REFUSALS_H

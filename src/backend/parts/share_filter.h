@@ -5,9 +5,10 @@
  * The program cannot give a file a set-user-ID bit, a set-group-ID bit or a capability, for any
  * user. On the host, a file that the guest's uid 1000 makes in the share belongs to the user who
  * has started the workspace. If the file had such a bit, everyone who can execute it would get the
- * rights of that user. A capability of a file that belongs to root is a right of root. It is valid
- * in the namespace in which the id that it names is root (security.capability, capabilities(7)). If
- * root starts the machine, uid 1000 of the share's namespace is the host's root.
+ * rights of that user. A capability of a file that belongs to root is a right of root. Such a
+ * capability is valid in the user namespace whose root has the id that the capability names
+ * (security.capability, capabilities(7)). If root starts the machine, uid 1000 of the share's
+ * namespace is the host's root.
  *
  * Calls that give a file its mode are refused (EPERM) if the mode has one of these bits. All calls
  * that set or remove an extended attribute are refused too, since a share has no such attributes.
@@ -16,13 +17,13 @@
  * is refused too. mkdir(2) ignores this bit, and a directory that inherits the bit keeps it. When
  * an existing file is written, the kernel removes its bits.
  *
- * In a directory of containers, files have the modes and capabilities of their images. The rules of
- * the two paragraphs above do not hold there.
+ * In a directory of containers, files have the modes and capabilities of their images. The rules
+ * about set-user-ID bits, set-group-ID bits and attributes do not hold for such a directory.
  *
- * In both cases the program can make no socket and no namespace. It could hand a socket to the VMM
- * and to the live supervisor. In a new user namespace it would have all capabilities. It can bind
- * or connect no socket, not even by MSG_FASTOPEN, since another process may have handed it a socket
- * of the host's network.
+ * With any directory the program can make no socket and no namespace. It could hand a socket to the
+ * VMM and to the live supervisor. In a new user namespace it would have all capabilities. It can
+ * bind or connect no socket, not even by MSG_FASTOPEN, since another process may have handed it a
+ * socket of the host's network.
  */
 #ifndef BACKEND_PARTS_SHARE_FILTER_H
 #define BACKEND_PARTS_SHARE_FILTER_H

@@ -32,7 +32,7 @@ int stderr_log_adopt(struct stderr_log *s, struct loop *loop, const char *name, 
 		     int fd, struct error *err);
 /* Logs bytes that the child has written and that the caller has read. */
 void stderr_log_take(struct stderr_log *s, const char *bytes, size_t n);
-/* Reads and logs all bytes that have come. */
+/* Reads and logs all bytes that are in the pipe. */
 void stderr_log_drain(struct stderr_log *s);
 /* Closes the pipe and the log. Accepts a struct whose fd is -1. */
 void stderr_log_close(struct stderr_log *s);

@@ -22,11 +22,11 @@
 #define FILES_MAX 1000000u
 #define ANSWER_MAX 4096
 
-/* --- which one it is ------------------------------------------------------------------------- */
+/* --- the kind of a virtiofsd ----------------------------------------------------------------- */
 
-/* Finds the kind of virtiofsd from its answer to --version. The one in C prints "virtiofsd version
- * 7.2.22 (Debian ...)", and the one in Rust "virtiofsd 1.13.2". Returns -1 if `text` has neither
- * form. */
+/* Finds the kind of virtiofsd from its answer to --version. The program in C prints "virtiofsd
+ * version 7.2.22 (Debian ...)", and the program in Rust prints "virtiofsd 1.13.2". Returns -1 if
+ * `text` has neither form. */
 static int read_version(const char *text, enum virtiofsd_kind *out)
 {
 	int major = 0, minor = 0;
@@ -103,7 +103,7 @@ void virtiofsd_free(struct virtiofsd *program)
 	*program = (struct virtiofsd){0};
 }
 
-/* --- what it understands --------------------------------------------------------------------- */
+/* --- the options of a virtiofsd -------------------------------------------------------------- */
 
 int virtiofsd_check(const struct virtiofsd *program, const struct virtiofsd_service *service,
 		    struct error *err)
@@ -150,12 +150,13 @@ static void add_words(struct argv *argv, const char *const *words)
 		argv_add(argv, *words);
 }
 
-/* Adds the options of the virtiofsd in C. The cell is the sandbox, so a chroot inside it is enough,
- * which needs no right to mount.
+/* Adds the options of the virtiofsd in C. The cell is the sandbox, so a chroot inside the cell is
+ * enough. A chroot needs no right to mount.
  *
  * In a directory of containers, files of two mounts may have the same inode number, and files of
  * images have capabilities. For any other directory the cell does not have CAP_SETFCAP. virtiofsd
- * ends if it lacks a capability of its own list, so an option takes this one off that list. */
+ * ends if it lacks a capability of its own list, so the option modcaps=-setfcap removes CAP_SETFCAP
+ * from this list. */
 static void add_words_of_c(const struct virtiofsd_service *service, struct argv *argv)
 {
 	static const char *const always[] = {"-f", "-o", "sandbox=chroot", "-o", "log_level=err",

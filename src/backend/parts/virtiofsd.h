@@ -2,8 +2,8 @@
 /*
  * The programs that serve a shared directory, and their options. There are two kinds. One is a
  * program in C that came with QEMU up to 7.2 (Debian 12). The other is a program in Rust that newer
- * distributions have (Debian 13). The output of --version tells which kind a program is. The answer
- * is remembered until the host boots again (host_facts.h).
+ * distributions have (Debian 13). The output of --version tells which kind a program is. This
+ * output is remembered until the host boots again (host_facts.h).
  */
 #ifndef BACKEND_PARTS_VIRTIOFSD_H
 #define BACKEND_PARTS_VIRTIOFSD_H
@@ -46,9 +46,9 @@ int virtiofsd_check(const struct virtiofsd *program, const struct virtiofsd_serv
 void virtiofsd_arguments(const struct virtiofsd *program, const struct virtiofsd_service *service,
 			 struct argv *argv);
 
-/* Makes a file in memory that has the library of src/virtiofsd/preload.c. The library is a part of
- * this program. Returns the file's descriptor, or -1 with an error. LD_PRELOAD in virtiofsd's
- * environment names this file. */
+/* Makes a file in memory that has the library of src/virtiofsd/preload.c. This program contains a
+ * copy of the library. Returns the file's descriptor, or -1 with an error. LD_PRELOAD in
+ * virtiofsd's environment names this file. */
 int virtiofsd_preload_open(struct error *err);
 extern const unsigned char virtiofsd_preload[];
 extern const size_t virtiofsd_preload_len;

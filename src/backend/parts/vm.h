@@ -11,9 +11,9 @@
  * Without a cell the VMM is a child of the supervisor, and is the monitor and the program at once.
  *
  * If one of these processes ends, the others end too. When the VMM ends, the connections of its
- * companions close, and the companions end. When a companion ends, the event `companion_lost` tells
- * the owner, which kills the VM. The event `ended` is called when the program has ended and all
- * children were reaped.
+ * companions close, and the companions end. When a companion ends, the event `companion_lost` is
+ * called, and the supervisor kills the VM. The event `ended` is called when the program has ended
+ * and all children were reaped.
  */
 #ifndef BACKEND_PARTS_VM_H
 #define BACKEND_PARTS_VM_H
@@ -56,7 +56,7 @@ struct vm_net {
 /* The properties in which VMMs differ from each other. */
 struct vmm_kind {
 	const char *name; /* the VMM's name for people */
-	/* The functions that find its executables; NULL ends the array. */
+	/* The functions that find the VMM's executables; NULL ends the array. */
 	program_finder *const *binaries;
 	/* Reads the last bytes that the VMM has written. Called when the VMM has ended. */
 	void (*drain)(struct vm *vm);
@@ -125,7 +125,7 @@ struct vm {
 	size_t kept_count;
 	/* The name of the other end of a connection that the VMM keeps in quarantine. */
 	struct sockaddr_un kept_peer;
-	/* The length of the name in bytes; 0: there is no such connection. */
+	/* The length of kept_peer in bytes; 0: there is no such connection. */
 	socklen_t kept_peer_len;
 	struct loop_watch *sever_timer;
 	uint64_t sever_deadline_ns;

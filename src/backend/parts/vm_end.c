@@ -82,11 +82,11 @@ static void report_when_over(struct vm *vm)
 	companions_drain(&vm->companions);
 	if (!vm->end_told)
 		guess_end(vm);
-	/* The owner may free the VM in this callback, so the VM must not be used after it. */
+	/* The function `ended` may free the VM, so the VM must not be used after this call. */
 	vm->events.ended(vm->events.data, vm->end, vm->detail);
 }
 
-/* --- what does not end by itself ------------------------------------------------------------- */
+/* --- processes that do not end by themselves ------------------------------------------------- */
 
 static void on_vm_grace_over(struct loop *loop, void *data);
 
@@ -144,7 +144,7 @@ void vm_grace(struct vm *vm)
 
 /* Lets the companions end. Each companion notices that its connection has ended, and first passes
  * on the data that it still holds. If the VMM makes its own sockets, the companions are killed
- * instead. They hold no data, and a companion with a tap does not notice the end. */
+ * instead. They hold no data, and a companion with a tap does not notice that the VMM has ended. */
 static void end_companions(struct vm *vm)
 {
 	if (vm->killing || vm->kind->binds_sockets)
@@ -153,7 +153,7 @@ static void end_companions(struct vm *vm)
 		vm_grace(vm);
 }
 
-/* --- ends ------------------------------------------------------------------------------------ */
+/* --- processes that have ended --------------------------------------------------------------- */
 
 static void on_monitor(struct loop *loop, int code, void *data)
 {
@@ -183,7 +183,8 @@ static void on_program(struct loop *loop, int fd, uint32_t events, void *data)
  * and the end of the VMM may be noticed only a moment later.
  *
  * If a companion has failed before the VMM was ready, or lacks something on the host, this may be
- * the reason for the VMM's end. So the owner is told about it even if the VMM has ended. */
+ * the reason for the VMM's end. So the event `companion_lost` is called even if the VMM has
+ * ended. */
 void vm_on_companion(void *data, struct companion *companion)
 {
 	struct vm *vm = data;
@@ -200,8 +201,8 @@ void vm_on_companion(void *data, struct companion *companion)
 
 /*
  * Makes the kernel kill the VMM before this process if memory runs out. This process can then still
- * tell why the machine has ended. It is not done earlier, because an ordinary user may not change
- * the VMM's process before its exec(). A failure is ignored.
+ * tell why the machine has ended. The change is not made earlier, because an ordinary user may not
+ * change the VMM's process before its exec(). A failure is ignored.
  */
 static void raise_oom_score(const struct cell *cell)
 {

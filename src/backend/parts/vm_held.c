@@ -46,7 +46,7 @@
 #define TUN_MAJOR 10
 #define TUN_MINOR 200
 
-/* --- standing still --------------------------------------------------------------------------- */
+/* --- stopping the VMM ------------------------------------------------------------------------- */
 
 int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 {
@@ -57,8 +57,8 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 	*below = (struct descendants){0};
 	if (process_stop(&vmm, vm->kind->name, err) < 0)
 		return -1;
-	/* A VMM that was not taken over has started no process. If there are any, they are stopped
-	 * too. */
+	/* A VMM that was not taken over has started no process. A process that a VMM has started is
+	 * stopped too. */
 	status = descendants_add(below, &vmm, err);
 	for (size_t i = 0; i < below->count && status == 0; i++) {
 		struct error why = {0};
@@ -69,7 +69,7 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 			status = error_copy(err, &why);
 	}
 	/* A process may have started another one before it was stopped. So the processes are listed
-	 * again. */
+	 * a second time. */
 	if (status == 0)
 		status = descendants_add(&again, &vmm, err);
 	if (status == 0 && again.count > below->count)
@@ -109,7 +109,7 @@ void vm_thaw(const struct vm *vm, struct descendants *below)
 	descendants_close(below);
 }
 
-/* --- its descriptors -------------------------------------------------------------------------- */
+/* --- the descriptors of the VMM --------------------------------------------------------------- */
 
 /* One process of the VMM: the VMM itself, or a process that it has started. */
 struct holder {

@@ -57,7 +57,7 @@ enum { PASST_FD_NETGATE = 3, PASST_FD_LEASE };
 
 static const char *const plain_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", NULL};
 
-/* --- what netgate and we tell each other ------------------------------------------------------ */
+/* --- messages to and from netgate ------------------------------------------------------------- */
 
 /* Sends a message to netgate. `kind` is the first byte of the message, which is its type (netgate's
  * screen.h). */
@@ -266,9 +266,9 @@ static int start_relay(struct vm *vm, const struct vm_boot *boot, int packets, s
 /*
  * Adds passt's options. passt answers for every address of the subnet, so --gateway does not set
  * the guest's gateway. It sets the address that passt names as the sender of answers from the
- * host's loopback. On many hosts the resolver is on the loopback, so this must be the address that
- * the guest has asked. --dns is not used, since passt forwards only to resolvers that it has read
- * from /etc/resolv.conf itself.
+ * host's loopback. On many hosts the resolver is on the loopback, so this address must be the one
+ * to which the guest sends its DNS questions. --dns is not used, since passt forwards only to
+ * resolvers that it has read from /etc/resolv.conf itself.
  */
 static void passt_words(const char *program, struct argv *argv)
 {
@@ -317,7 +317,7 @@ static int start_passt(struct vm *vm, const struct vm_boot *boot, int end, struc
 	return passt ? companion_start(passt, &spec, err) : -1;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- the whole network ------------------------------------------------------------------------ */
 
 /* Makes the MAC address of the card from the label of the workspace, since no two addresses on a
  * bridge may be equal. In mode nat each guest is alone on its link, and a fork keeps the address of

@@ -29,7 +29,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-/* --- what only who has the rights can do ------------------------------------------------------ */
+/* --- work that needs the broker's rights ------------------------------------------------------ */
 
 /* Removes the run directory of a stopped VMM. Fails if the run directory contains a directory, or
  * more than LIMIT_SEVER_NAMES names. The VMM may have made very many names, and to remove them
@@ -167,8 +167,8 @@ static int count_left_of_both(const struct vm *vm, struct error *err)
 
 enum { ASK_TO_CUT, ASK_WHAT_IS_LEFT };
 
-/* Does one step of a quarantine in the broker. A channel that is left is not an error. The answer
- * names it. */
+/* Does one step of a quarantine in the broker. If a channel still exists, the step does not fail,
+ * and the answer names the channel. */
 static int serve_sever(void *data, const struct broker_message *in, struct broker_message *out,
 		       struct error *err)
 {
@@ -193,7 +193,7 @@ static int serve_sever(void *data, const struct broker_message *in, struct broke
 
 const struct broker_duty vm_sever_duty = {serve_sever};
 
-/* --- the end of all --------------------------------------------------------------------------- */
+/* --- ending all processes --------------------------------------------------------------------- */
 
 /* Kills all processes below the supervisor. Returns true if there was none. A process may start
  * another one before it is killed, so the caller repeats this until the result is true. */
@@ -233,7 +233,7 @@ int vm_end_all(struct vm *vm, struct error *err)
 	return 0;
 }
 
-/* --- by the broker ---------------------------------------------------------------------------- */
+/* --- requests to the broker ------------------------------------------------------------------- */
 
 /* Writes the descriptors that the broker needs to `fds`, and returns their number. With the VMM's
  * pidfd the broker takes copies of the VMM's sockets. With the workspace and the lease it starts a
@@ -254,7 +254,7 @@ static int sever_step(char step, struct broker_message *out, struct error *err)
 	return broker_ask(&vm_sever_duty, &in, out, err);
 }
 
-/* --- the whole of it -------------------------------------------------------------------------- */
+/* --- the whole quarantine --------------------------------------------------------------------- */
 
 static void tell_severed(struct vm *vm, const struct error *why)
 {

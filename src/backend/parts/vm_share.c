@@ -6,9 +6,9 @@
  * over the files that a guest's root has made. It cannot give a file a set-user-ID bit, a
  * set-group-ID bit or a capability (share_filter.h).
  *
- * This process makes the virtiofsd's listening socket, connects to it and removes its name, so that
- * no other process can connect first. The path of the directory in the cell contains the name of
- * the workspace, so ps shows this name.
+ * This process makes the virtiofsd's listening socket, connects to this socket and removes the
+ * socket's name, so that no other process can connect. The path of the directory in the cell
+ * contains the name of the workspace, so ps shows this name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,8 +40,8 @@
  * (src/virtiofsd/preload.c). */
 #define PRELOAD_IN_CELL "/preload.so"
 
-/* The first byte of a request to the broker: whether the guest may write. The second byte is the
- * index of the directory in the pass, as a digit. */
+/* The first byte of a request to the broker, which says whether the guest may write. The second
+ * byte is the index of the directory in the pass, as a digit. */
 #define MODE_WRITABLE 'w'
 #define MODE_READ_ONLY 'r'
 
@@ -66,7 +66,7 @@ int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *er
 	return ends->vmm < 0 ? -1 : 0;
 }
 
-/* --- one process ----------------------------------------------------------------------------- */
+/* --- the process of a virtiofsd -------------------------------------------------------------- */
 
 /* The parameters with which a virtiofsd is started. */
 struct server {
@@ -188,7 +188,7 @@ static int start_server_process(const struct server *server, struct proc *out, s
 	return status;
 }
 
-/* --- by the broker --------------------------------------------------------------------------- */
+/* --- the broker's duty ----------------------------------------------------------------------- */
 
 /* Opens the directory that the pass names. The pass comes from the command that has asked for the
  * share. Returns the directory's descriptor, which the caller closes, or -1 with an error. A

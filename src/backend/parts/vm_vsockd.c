@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Starts vsockd, which is a program of microagent. vsockd isolates itself, so it runs outside the
- * cell. If root starts vsockd, vsockd becomes the cell's user. It connects to the sockets of the
- * host ports, so their owner is changed to that user first. The sockets are in a directory that no
- * other user can enter.
+ * cell. If root starts vsockd, vsockd becomes the cell's user. vsockd connects to the sockets of
+ * the host ports, so these sockets are given to that user first. The sockets are in a directory
+ * that no other user can enter.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -73,8 +73,8 @@
 /*
  * A row for the commands of ioctl() whose type is the given byte (asm-generic/ioctl.h). All other
  * commands are refused. Among those are the commands that set attributes of a file, such as
- * FS_IOC_SETFLAGS: they need no descriptor for writing, only the file's owner, and the VMM of an
- * ordinary user has the same owner as the base that it shares with other machines.
+ * FS_IOC_SETFLAGS. They need no descriptor for writing: the user who owns the file may use them.
+ * The VMM of an ordinary user runs as the user who owns the base, which other machines use too.
  */
 #define IOCTL_ROW(what, type, why)                                                                \
 	{                                                                                         \

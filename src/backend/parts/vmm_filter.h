@@ -3,8 +3,9 @@
  * Makes a filter from the table of system calls (vmm_calls.h). The filter is in force from the
  * VMM's first instruction. In a cell bwrap installs it. Without a cell proc_spawn() installs it.
  *
- * For machines that were never tested there is a variable, MICROAGENT_QEMU_SECCOMP=log. With it all
- * calls are allowed, and the kernel's log names those that the filter would have refused.
+ * For machines that were never tested there is a variable, MICROAGENT_QEMU_SECCOMP=log. With this
+ * setting all calls are allowed, and the kernel's log names the calls that the filter would have
+ * refused.
  */
 #ifndef BACKEND_PARTS_VMM_FILTER_H
 #define BACKEND_PARTS_VMM_FILTER_H

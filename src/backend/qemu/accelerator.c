@@ -48,7 +48,7 @@ int accelerator_foreign(enum accelerator wanted, enum architecture machine, enum
 
 const char *accelerator_cpu(enum architecture machine, enum accelerator accelerator)
 {
-	/* Set only by tests, which may choose a processor. */
+	/* Only tests set this variable, to choose a processor. */
 	const char *named = secure_getenv("MICROAGENT_TEST_CPU");
 	struct kvm_facts facts;
 	struct error ignored;

@@ -18,11 +18,11 @@ int accelerator_choose(enum accelerator wanted, const struct kvm_facts *facts,
  * a machine can only be emulated. */
 int accelerator_foreign(enum accelerator wanted, enum architecture machine, enum accelerator *out,
 			char reason[256], struct error *err);
-/* Returns the processor for QEMU's option -cpu. Returns NULL if it is the usual processor of the
- * accelerator (machine_row.c). */
+/* Returns the processor for QEMU's option -cpu. Returns NULL if the machine gets the usual
+ * processor of the accelerator (machine_row.c). The caller must not free the result. */
 const char *accelerator_cpu(enum architecture machine, enum accelerator accelerator);
-/* Finds the frequency of the time-stamp counter in kHz. TCG needs it for a guest of amd64. The
- * frequency is measured once in each boot of the host. */
+/* Finds the frequency of the time-stamp counter in kHz. TCG needs this frequency for a guest of
+ * amd64. The frequency is measured once in each boot of the host. */
 int accelerator_tsc_khz(uint32_t *khz, struct error *err);
 
 #endif

@@ -6,8 +6,8 @@
  * this memory again.
  *
  * A guest needs time, and may be unable to give up enough memory. The balloon command is answered
- * when the guest has reached the wanted size, or when its time is over. The answer is the guest's
- * size at that moment.
+ * when the guest has reached the wanted size, or when its time is over. The answer is the size of
+ * the guest's memory at that moment.
  */
 #include <stdlib.h>
 
@@ -52,8 +52,8 @@ static void on_balloon_timer(struct loop *loop, void *data)
 		finish_balloon(qemu, &err);
 }
 
-/* Handles QEMU's first answer about the guest's size. The guest may have the wanted size
- * already. */
+/* Handles QEMU's first answer about the size of the guest's memory. The memory may already have the
+ * wanted size. */
 static void on_first_look(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
@@ -89,7 +89,8 @@ static void on_balloon_set(void *data, const json_t *result, const struct error 
 void qemu_on_balloon_change(struct qemu *qemu, const json_t *body)
 {
 	take_actual(qemu, body);
-	/* Without a timer, no balloon command waits, or QEMU has not yet answered query-balloon. */
+	/* If there is no timer, no balloon command waits, or QEMU has not yet answered
+	 * query-balloon. */
 	if (qemu->balloon.timer && qemu->balloon.actual_mib == qemu->balloon.wanted_mib)
 		finish_balloon(qemu, NULL);
 }

@@ -9,8 +9,8 @@
 
 /* Returns the absolute path of QEMU for machines of this architecture. The caller frees it. For the
  * host's own architecture, the variable MICROAGENT_QEMU names QEMU. For another architecture,
- * MICROAGENT_QEMU_ARM64 or MICROAGENT_QEMU_AMD64 names it. The variable must name a binary and not
- * a script, since the cell has no shell. If the variable is not set, QEMU is
+ * MICROAGENT_QEMU_ARM64 or MICROAGENT_QEMU_AMD64 names QEMU. The variable must name a binary and
+ * not a script, since the cell has no shell. If the variable is not set, QEMU is
  * qemu-system-<architecture> in PATH. Fails with ERR_UNAVAILABLE if there is no QEMU. The message
  * names the package. */
 char *binary_find(enum architecture architecture, struct error *err);

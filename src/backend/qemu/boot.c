@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Boots a VM. bwrap is started first, because it needs the most time to make the namespaces. The
+ * Boots a VM. bwrap is started first, because making the namespaces takes the most time. The
  * companions are started while bwrap works. Then QEMU runs in the cell. No function waits for QEMU,
  * since its messages arrive as events. This file also frees the VM when none of its processes runs
  * any more.
@@ -76,14 +76,15 @@ static int start_all(struct qemu *qemu, const struct vm_boot *boot, struct error
 	    vm_start_shares(vm, boot, ends.shares, err) < 0 ||
 	    vm_start_net(vm, boot, ends.net_gate, err) < 0)
 		return -1;
-	/* This process closes its copies of the channels' ends. After that, a channel ends when the
-	 * process at its other end has ended. */
+	/* Closes this process's copies of the descriptors that the started processes have
+	 * inherited. Otherwise a channel would stay open after the process that uses it has
+	 * ended. */
 	ends_close(&ends);
 	return vm_release(vm, err);
 }
 
 /* Returns a clearer message if another program has locked a disk, else `said`, which is QEMU's
- * message. QEMU's message uses names that only QEMU knows. It is in supervisor.log in any case. */
+ * message. QEMU's message uses names that only QEMU knows, and is in supervisor.log in any case. */
 static const char *qemu_meaning(const char *said)
 {
 	if (strstr(said, "Is another process using the image") || strstr(said, "\" lock"))
@@ -116,8 +117,9 @@ static int keep_state(struct qemu *qemu, const struct vm_boot *boot, struct erro
 }
 
 /* Returns true if the guest's streams go over a virtio-serial port. A machine that can be saved
- * always has the port. A test may ask for the port. But if the guest's programs dial ports of the
- * host, the test does not get it, since the port has no socket for them. */
+ * always has the port. A test may ask for the port by MICROAGENT_TEST_FACE=port. The test does not
+ * get the port if the guest's programs dial ports of the host, since such a guest needs the vsock
+ * device for its sockets. */
 static bool has_port(const struct vm_boot *boot)
 {
 	const char *asked = secure_getenv("MICROAGENT_TEST_FACE");

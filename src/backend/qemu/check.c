@@ -24,8 +24,8 @@ int check_bounds(const struct config *c, struct error *err)
 }
 
 /* Refuses machines of amd64 on hosts of other architectures. For a guest of amd64, TCG uses the
- * host's time-stamp counter, and the guest must be told its frequency. Processors of other
- * architectures have no such counter. */
+ * host's time-stamp counter, and the guest must be told the counter's frequency. Processors of
+ * other architectures have no such counter. */
 int check_architecture(enum architecture machine, struct error *err)
 {
 	enum architecture host = architecture_of_host();

@@ -14,16 +14,17 @@
  * for this (hw/acpi/bios-linker-loader.c). qboot hangs for ever at this command.
  *
  * Streams. The guest's streams go over a vhost-user device. A machine with such a device cannot be
- * saved. So a machine that can be saved has a virtio-serial port, and the same packets go over this
- * port.
+ * saved. So a machine that can be saved has a virtio-serial port instead, which carries the same
+ * packets.
  *
  * Disks. QEMU gets the disks by descriptor (-add-fd) and with explicit nodes, so QEMU opens no path
  * and probes no format. A full disk of the host stops the VM (werror=enospc), and the guest gets no
  * I/O errors. On both machine types, kernels name the disks in the order in which the command line
  * has their devices. The root disk is /dev/vda.
  *
- * Rates. All disks of a machine that are written to belong to one throttle group of QEMU. Each has
- * a node of this group as its topmost node. A request that must wait delays nothing but itself.
+ * Rates. All disks of a machine that are written to belong to one throttle group of QEMU. Each of
+ * these disks has a node of this group as its topmost node. A request that must wait delays nothing
+ * but itself.
  *
  * Generation. Each QEMU process has a different generation number. By this number the kernel of a
  * restored guest notices that it is one of several copies, and takes new random numbers at once
@@ -173,7 +174,7 @@ struct block_node {
 	int fd;
 	bool read_only;
 	bool slowed; /* the rates of the machine limit this disk */
-	/* The node below this one, if the file is a layer; NULL: the file is raw. */
+	/* The name of the node below this node, if the file is a layer; NULL: the file is raw. */
 	const char *below;
 	uint64_t room; /* the most bytes that a layer may use of its file; 0: no limit */
 };
@@ -188,10 +189,11 @@ static void add_block_node(struct argv *argv, const struct block_node *node, siz
 {
 	const char *access = node->read_only ? ",read-only=on" : ",discard=unmap";
 	const char *full = node->slowed ? "-full" : "";
-	/* Other machines may have the same file, for example the base of their layers. A lock that
-	 * a QEMU which was taken over sets on the file would end their starts and forks. So a QEMU
-	 * that only reads a file sets no lock, and heeds none. The lock of the command
-	 * (store/disk_file.h) still keeps microagent from writing to the file meanwhile. */
+	/* Other machines may have the same file, for example the base of their layers. If each QEMU
+	 * heeded locks, a QEMU that was taken over could lock the file, and the starts and forks of
+	 * the other machines would fail. So a QEMU that only reads a file sets no lock, and heeds
+	 * no lock. microagent's own lock still keeps microagent from writing to the file
+	 * meanwhile. */
 	const char *locking = node->read_only ? ",locking=off" : "";
 
 	argv_add(argv, "-add-fd");

@@ -47,7 +47,8 @@ struct machine_disk {
 	bool read_only;
 };
 
-/* A shared directory. `fd` is a connection to its virtiofsd. */
+/* A shared directory. `fd` is the number, in the QEMU process, of the connection to the directory's
+ * virtiofsd. */
 struct machine_share {
 	const char *tag;
 	int fd;
@@ -79,7 +80,7 @@ struct machine {
 	/* The machine's config, from which some values are given to QEMU unchanged. */
 	const struct config *config;
 	enum architecture architecture;
-	enum accelerator accelerator; /* the accelerator, which is KVM or TCG */
+	enum accelerator accelerator; /* KVM or TCG, and never AUTO */
 	enum purpose purpose;
 	/* The name of the processor. NULL: the usual processor of the accelerator. */
 	const char *cpu;
@@ -126,10 +127,11 @@ struct machine {
 #define MACHINE_LAYER_FILE "rootfs-file"
 #define MACHINE_RATES "rates" /* the name of the throttle group */
 #define MACHINE_NETDEV "net0" /* the name of the host's side of the card, for netdev_del */
-/* The name of the host's side of a link, before the link's number; for netdev_del. */
+/* The beginning of the name of the host's side of a link, for netdev_del. The link's number
+ * follows. */
 #define MACHINE_LINK "link"
 #define MACHINE_CARD_PORT \
-	"card-port" /* the port for the card of a restored machine, which is plugged in later */
+	"card-port" /* the port for the card of a restored machine; the card is plugged in later */
 /* The length of the largest queue of a share's device. A request has as many pages as its queue has
  * room for, but at most 256 (virtio_fs_get_tree, fs/fuse/virtio_fs.c). QEMU's default length of 128
  * allows requests of half a MiB. */

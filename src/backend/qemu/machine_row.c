@@ -68,8 +68,8 @@ static const char *const virt_spare_port[] = {POWER_KEY, "-device", spare_device
 #define ACCEL_TCG "tcg,tb-size=64,thread=single"
 
 /* The processor under TCG, without "fast rep movsb". With this feature the kernel would copy and
- * clear memory by instructions that TCG emulates one byte at a time. Without it, the output of a
- * command is 4 times as fast, and its input twice as fast. */
+ * clear memory by instructions that TCG emulates one byte at a time. Without this feature the
+ * output of a command is 4 times as fast, and its input twice as fast. */
 #define CPU_TCG "max,-erms,-fsrm"
 /* The processor of arm64 under TCG: a server's processor without the features that are slow to
  * emulate. "max" would sign pointers by QARMA, with which a boot takes four times as long. */

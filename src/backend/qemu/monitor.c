@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 
-/* --- the end as QEMU tells it ---------------------------------------------------------------- */
+/* --- how QEMU reports the end of the machine ------------------------------------------------- */
 
 static const struct {
 	const char *reason; /* the reason that the event SHUTDOWN contains */
@@ -49,9 +49,9 @@ static void on_panicked(struct qemu *qemu, const json_t *body)
 /* --- disks and pauses ------------------------------------------------------------------------ */
 
 /* Logs an error of a disk. A full disk also causes this event, and stops the VM (werror=enospc),
- * but is not handled here. The event STOP follows, and on_stop() asks for the reason. Since 10.0,
- * QEMU delays the event of a block error if another one came within a second, so the VM may have
- * gone on long before. */
+ * but is not handled here. The event STOP follows, and on_stop() asks for the reason. Since version
+ * 10.0, QEMU delays BLOCK_IO_ERROR if the last one came less than a second before. So the VM may
+ * have gone on before the event comes. */
 static void on_block_error(struct qemu *qemu, const json_t *body)
 {
 	const char *node = json_text(body, "node-name", NULL);
@@ -64,8 +64,8 @@ static void on_block_error(struct qemu *qemu, const json_t *body)
 
 #define IO_ERROR "io-error" /* QEMU's name for the state of a VM that an I/O error has stopped */
 
-/* The states in which a VM may be. Any other state is a fault, even one that only a future QEMU
- * has. */
+/* The states in which a VM may be. Any other state is a fault, even a state that only a future
+ * version of QEMU has. */
 static const char *const fine_reasons[] = {
 	/* States that the supervisor has asked for, or that a VM has while it ends. */
 	"running",
@@ -174,8 +174,8 @@ static void on_why(void *data, const json_t *result, const struct error *why)
 		give_up(qemu, reason);
 }
 
-/* Asks QEMU why the VM stands still, since the event STOP has no reason. A failure to ask is
- * ignored, since other deadlines notice it. */
+/* Asks QEMU why the VM stands still, since the event STOP has no reason. If the question cannot be
+ * sent, the error is ignored, since other deadlines notice that QEMU does not work. */
 static void look_why(struct qemu *qemu)
 {
 	struct error ignored;
@@ -236,8 +236,8 @@ static void on_qmp_ready(void *data)
 	struct qemu *qemu = data;
 
 	/* QEMU has answered a command, so the machine is made, and the kernel is in its memory. The
-	 * greeting would not prove this. It may come earlier, while commands wait for QEMU's main
-	 * loop. */
+	 * greeting would not prove this. QEMU may send the greeting earlier, while commands still
+	 * wait for QEMU's main loop. */
 	vm_has_read(&qemu->vm);
 	vm_speaks(&qemu->vm);
 	if (qemu->origin != VM_COLD)
@@ -314,8 +314,8 @@ int qemu_resume(struct vm *vm, struct error *err)
 	return 0;
 }
 
-/* Makes QEMU close the host's side of each card. Without this, a guest that takes no frames could
- * keep QEMU from noticing that the socket has ended. */
+/* Makes QEMU close the host's side of each card. Otherwise QEMU might not notice that the socket
+ * has ended while the guest takes no frames. */
 int qemu_unplug_net(struct vm *vm, struct error *err)
 {
 	char name[32] = MACHINE_NETDEV;

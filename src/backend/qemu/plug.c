@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gives shared directories to a running guest. A virtiofsd is started for each directory. QEMU gets
- * its end of the connection to the virtiofsd over the monitor (getfd). QEMU makes a character
- * device with this end (chardev-add), and then a virtio-fs device on the spare port (device_add).
- * If a step fails, the earlier steps are undone.
+ * Gives shared directories to a running guest. A virtiofsd is started for each directory. Over the
+ * monitor QEMU gets a descriptor of the connection to the virtiofsd (getfd). QEMU makes a character
+ * device with this descriptor (chardev-add), and then a virtio-fs device on the spare port
+ * (device_add). If a step fails, the earlier steps are undone.
  *
- * The port has one slot. A guest is told what is in the slot only once, when function 0 is added.
- * Before that QEMU accepts further functions. After that it accepts none ("function 0 already
- * occupied", hw/pci/pci.c). So all directories are given together, each as one function, and the
- * first directory is added last, as function 0. All functions also leave together, with function 0,
- * when the guest releases the slot. A device that is removed before function 0 was added leaves at
- * once, since the guest does not know about it (pcie_cap_slot_unplug_request_cb, hw/pci/pcie.c).
+ * The port has one PCI slot with several PCI functions. A guest is told what is in the slot only
+ * once, when function 0 is added. Before that QEMU accepts further functions. After that QEMU
+ * accepts no function ("function 0 already occupied", hw/pci/pci.c). So all directories are given
+ * together, each as one function, and the first directory is added last, as function 0. All
+ * functions also leave together, with function 0, when the guest releases the slot. A device that
+ * is removed before function 0 was added leaves at once, since the guest does not know about it
+ * (pcie_cap_slot_unplug_request_cb, hw/pci/pcie.c).
  *
  * If a virtiofsd ends before QEMU has all devices, only the shares are lost. If a virtiofsd ends
  * later, the machine is lost, as with a share that the machine had from the boot.
@@ -47,7 +48,7 @@ static struct plug_name device_name(size_t i)
 	return name;
 }
 
-/* --- the end of it --------------------------------------------------------------------------- */
+/* --- results, and ends of virtiofsds --------------------------------------------------------- */
 
 static void tell_plugged(struct qemu *qemu, const struct error *why)
 {
@@ -96,7 +97,7 @@ static void clear(struct qemu *qemu)
 		fn(data, why.code ? &why : NULL);
 }
 
-/* --- taken back ------------------------------------------------------------------------------ */
+/* --- taking directories back ----------------------------------------------------------------- */
 
 static void take_back(struct qemu *qemu);
 
@@ -110,8 +111,8 @@ static void on_step_back(void *data, const json_t *result, const struct error *w
 	take_back(qemu);
 }
 
-/* Undoes one step. If QEMU cannot undo the step, an object is left in QEMU, which leads to no
- * directory. */
+/* Undoes one step. If QEMU cannot undo the step, QEMU keeps an unused object, by which no directory
+ * can be reached. */
 static void step_back(struct qemu *qemu, struct qemu_slot *slot, const char *command,
 		      const char *key, const char *name)
 {
@@ -201,8 +202,8 @@ static int begin_taking_back(struct qemu *qemu, struct error *err)
 	if (!qemu->plug.timer)
 		return -1;
 	qemu->plug.leaving = true;
-	/* Each virtiofsd ends when its device does. This end is wanted, so the owner is not told
-	 * about it. */
+	/* Each virtiofsd ends when its device is removed. This end is wanted, so `settled` keeps it
+	 * from being reported as a loss. */
 	for (size_t i = 0; i < qemu->plug.count; i++)
 		if (qemu->plug.slots[i].server)
 			qemu->plug.slots[i].server->settled = true;
@@ -224,7 +225,7 @@ static void give_up_plug(struct qemu *qemu, const struct error *why)
 static void attach_next(struct qemu *qemu);
 
 /* Returns true if a quarantine has begun between two steps, and then sets the error. The caller
- * must take back what QEMU has got. */
+ * must then undo the earlier steps. */
 static bool is_cut(const struct qemu *qemu, struct error *why)
 {
 	if (qemu->vm.severing)

@@ -12,8 +12,8 @@
 #include "backend/qemu/command_line.h"
 #include "backend/qemu/qmp.h"
 
-/* The function that is called when the guest's memory has its new size. All members are 0 if no new
- * size was asked for. */
+/* A request to change the size of the guest's memory, and the function that is called when the
+ * request has ended. If there is no request, all members except actual_mib are 0. */
 struct qemu_balloon {
 	int64_t wanted_mib, actual_mib;
 	vm_balloon_fn *fn;
@@ -59,8 +59,8 @@ struct qemu_waiter {
 	void *data;
 };
 
-/* The function that is called when the machine is saved. All members are 0 if no save is under
- * way. */
+/* The function that is called when the machine is saved; NULL: no save is under way. stopped_ns is
+ * the monotonic time, in ns, at which QEMU last reported that the machine has stopped. */
 struct qemu_saving {
 	vm_saved_fn *fn;
 	void *data;
@@ -111,7 +111,7 @@ struct qemu_ends {
 	struct vm_share_ends shares[MACHINE_EXTRAS_MAX];
 	size_t share_count;
 	int qmp, serial, console, vsock_qemu, vsock_vsockd;
-	/* The ends of the channel for the network card; -1: the machine has no such network. */
+	/* The ends of the channel for the network card; -1: the machine has no such channel. */
 	int net_qemu, net_gate;
 	int qemu_stderr;
 };

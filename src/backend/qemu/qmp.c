@@ -4,7 +4,7 @@
  * through these phases:
  *
  *   GREETING  The client waits for {"QMP": ...}, and answers it with qmp_capabilities.
- *   NEGOTIATE The client waits for the answer to qmp_capabilities. Events may come from now on.
+ *   NEGOTIATE The client waits for the answer to qmp_capabilities. Events may come already.
  *   READY     The client sends commands.
  *   CLOSED    The client reads and writes nothing any more, until qmp_free().
  *
@@ -35,7 +35,7 @@ enum phase { PHASE_GREETING, PHASE_NEGOTIATE, PHASE_READY, PHASE_CLOSED };
 
 struct pending {
 	struct qmp *qmp;
-	uint64_t id; /* the id of the command; 0: the slot is free */
+	uint64_t id; /* the id of the command; 0: this entry is free */
 	qmp_reply_fn *fn;
 	void *data;
 	struct loop_watch *timer;
@@ -91,7 +91,7 @@ void qmp_free(struct qmp *q)
 		qmp_destroy(q);
 }
 
-/* Gives a command its answer. The slot becomes free before the command's function is called,
+/* Gives a command its answer. The entry becomes free before the command's function is called,
  * because that function may send another command. */
 static void answer_pending(struct pending *p, const json_t *result, const struct error *why)
 {
@@ -104,8 +104,8 @@ static void answer_pending(struct pending *p, const json_t *result, const struct
 		fn(data, result, why);
 }
 
-/* Ends the connection. First gives an error to each command without an answer, and then tells the
- * owner. */
+/* Ends the connection. First gives an error to each command without an answer, and then calls
+ * events.closed(). */
 static void qmp_shut(struct qmp *q, const struct error *why)
 {
 	struct error gone = {.code = ERR_IO};
@@ -164,7 +164,7 @@ static void on_qmp_deadline(struct loop *loop, void *data)
 	qmp_leave(q);
 }
 
-/* Puts one command into the queue, and takes a slot for its answer. */
+/* Puts one command into the queue, and uses an entry of `pending` for its answer. */
 static int enqueue(struct qmp *q, struct buf *queue, const char *command, json_t *arguments,
 		   qmp_reply_fn *reply, void *data, struct error *err)
 {
@@ -229,8 +229,8 @@ int qmp_send_fd(struct qmp *q, const char *command, json_t *arguments, int fd, q
 			"QEMU's monitor cannot take a file now, because it is not ready, or is busy: try again in a few seconds");
 	if (enqueue(q, &q->out, command, owned, reply, data, err) < 0)
 		return -1;
-	/* The descriptor must be sent with the first byte of this command. No earlier bytes wait,
-	 * so that byte is the first one. */
+	/* The descriptor must be sent with the first byte of this command. `out` has no bytes of an
+	 * earlier command, so the first byte of `out` is that byte. */
 	ssize_t n = fd_send_passing(q->fd, buf_bytes(&q->out), q->out.len, &fd, 1, MSG_DONTWAIT);
 	if (n < 0) {
 		error_errno(err, errno, "QEMU's monitor did not accept a descriptor");
@@ -366,7 +366,8 @@ static int qmp_receive(struct qmp *q)
 	uint8_t *room = buf_reserve(&q->in, READ_BYTES, NULL);
 	size_t size = READ_BYTES;
 
-	if (!room) { /* the buffer is near its limit, so only the room that is left is reserved */
+	if (!room) { /* the buffer is near its limit, so only the remaining bytes up to the limit
+		      * are reserved */
 		size = q->in.limit - q->in.len;
 		room = size ? buf_reserve(&q->in, size, NULL) : NULL;
 	}

@@ -16,7 +16,8 @@
 struct qmp;
 
 struct qmp_events {
-	/* Called when the connection is ready. Commands that qmp_send() has kept are sent then. */
+	/* Called when the connection is ready. Before that, the commands that qmp_send() has kept
+	 * are sent. */
 	void (*ready)(void *data);
 	/* Called for an event. `body` is an object that is valid during the call, or NULL. */
 	void (*event)(void *data, const char *name, const json_t *body);

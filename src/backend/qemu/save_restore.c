@@ -4,17 +4,19 @@
  *
  * For a machine that becomes a template, the guest's memory is a file already, and the state does
  * not include the memory (x-ignore-shared). The same option is set when such a state is loaded,
- * although the memory is not shared at that time. QEMU stops the machine as the last step of the
- * save. In the state the machine still runs, so a restored machine runs at once.
+ * although the restored machine maps the memory privately. QEMU stops the machine as the last step
+ * of the save. The saved state says that the machine runs, so a restored machine runs at once.
  *
  * For any other machine the state includes the memory. Under KVM the machine runs during the save,
- * although the guest's commands are frozen (guest/agent/saved.c). Pages that it changes are written
- * again. When the pages that are left can be written in a short pause, the machine is stopped.
+ * although the guest's commands are frozen (guest/agent/saved.c). Pages that the machine changes
+ * meanwhile are written again. When the remaining pages can be written in a short pause, the
+ * machine is stopped.
  *
  * An emulated machine stands still during the whole save, because of a fault of QEMU before version
  * 9. An emulated machine that runs during a save writes to pages without marking them as changed. A
- * machine that is restored from such a state has old contents in a part of its memory. In the state
- * of an emulated machine the machine stands still, so a restored machine is told to go on.
+ * machine that is restored from such a state has old contents in a part of its memory. The saved
+ * state of an emulated machine says that the machine stands still, so a restored machine is told to
+ * go on.
  */
 #include <string.h>
 
@@ -24,8 +26,8 @@
 #include "base/limits.h"
 
 #define STATE_FD "state"
-/* The bandwidth of a save in bytes per second. It is in effect unlimited, since the state goes to a
- * file. QEMU's low default would spare a network. */
+/* The bandwidth of a save in bytes per second. The value is in effect no limit, since the state
+ * goes to a file. QEMU's low default would spare a network. */
 #define BYTES_PER_S ((json_int_t)1 << 40)
 
 /* Sends the commands that must come before a save or a load. QEMU runs them in the order in which
@@ -190,7 +192,7 @@ int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct e
 	return 0;
 }
 
-/* --- the beginning --------------------------------------------------------------------------- */
+/* --- letting a machine begin ----------------------------------------------------------------- */
 
 void qemu_end_if_refused(void *data, const json_t *result, const struct error *why)
 {

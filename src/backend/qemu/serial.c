@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two consoles of a machine. Each is a socket pair, whose other end is QEMU's UART (ttyS0) or
- * QEMU's virtio console (hvc0). The guest's output on both consoles goes to one callback. Input
- * usually answers what a person has seen, so it goes to the console that has written last. A line
- * of input goes to one console as a whole, even if the kernel writes to ttyS0 before the line is
- * complete. QEMU takes input only as fast as the guest reads it. The caller keeps bytes that the
- * socket does not take.
+ * The two consoles of a machine. Each console is a socket pair. QEMU's UART (ttyS0) or QEMU's
+ * virtio console (hvc0) has one end, and this process has the other. The guest's output on both
+ * consoles goes to one callback. Input usually answers what a person has seen, so it goes to the
+ * console that has written last. A line of input goes to one console as a whole, even if the kernel
+ * writes to ttyS0 before the line is complete. QEMU takes input only as fast as the guest reads it.
+ * The caller keeps bytes that the socket does not take.
  */
 #include <errno.h>
 #include <sys/socket.h>
@@ -82,7 +82,7 @@ int qemu_open_serial(struct qemu *qemu, int *serial, int *console, struct error 
 	return open_line(qemu, on_hvc, &qemu->console_fd, &qemu->console_watch, console, err);
 }
 
-/* Reads the output that is left. The number of reads is limited. */
+/* Reads the output that QEMU had written before it ended. The number of reads is limited. */
 void qemu_serial_drain(struct qemu *qemu)
 {
 	for (int i = 0; i < 64 && qemu->serial_watch; i++)

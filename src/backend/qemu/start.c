@@ -83,7 +83,8 @@ static int find_programs(const struct config *config, struct programs *p, struct
 }
 
 /* Copies a file into memory. Returns the copy's descriptor, which the caller closes, or -1 with an
- * error. QEMU's user can open the copy by its number, although another user may own the file. */
+ * error. QEMU's user can open the copy as /proc/self/fd/NUMBER, although the file itself may belong
+ * to another user. */
 static int copy_to_memory(int fd, const char *name, struct error *err)
 {
 	autoclose int copy = memfd_create(name, MFD_CLOEXEC);
@@ -115,7 +116,7 @@ struct handed {
 };
 
 /* Lists the descriptors that QEMU gets. A cell has kernel and initrd as files, so they are
- * descriptors only without a cell. A descriptor is -1 if the machine does not have it. */
+ * descriptors only without a cell. An entry of `fixed` whose descriptor is -1 is left out. */
 static void list_handed(const struct vm_boot *boot, const struct qemu_ends *ends, int kernel,
 			int initrd, int overlay, struct handed *out)
 {
@@ -245,9 +246,10 @@ static int spawn_with_kernel(struct qemu *qemu, const struct vm_boot *boot,
 }
 
 /*
- * Makes an overlay in memory, which takes the writes of a reader. Returns its descriptor, which the
- * caller closes, or -1 with an error. Even a reader writes to its disk. A file system that was not
- * unmounted must replay its journal before it can be read.
+ * Makes an overlay in memory, which takes the writes of a machine whose use is VM_READ. Returns the
+ * overlay's descriptor, which the caller closes, or -1 with an error. Even such a machine writes to
+ * its root disk: a file system that was not unmounted must replay its journal before it can be
+ * read.
  */
 static int make_overlay(const struct vm_boot *boot, struct error *err)
 {
