@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library that is loaded into virtiofsd (LD_PRELOAD, in its cell) and replaces some functions of
- * the C library. It corrects six errors of virtiofsd. They occur in four cases: host and guest
- * change one directory at the same time, rights come from supplementary groups, a guest uses much
- * memory, or the host has file systems of its kernel mounted. Line numbers are those of
+ * the C library. It corrects six errors of virtiofsd. The errors occur in four cases: host and
+ * guest change one directory at the same time, rights come from supplementary groups, a guest uses
+ * much memory, or the host has file systems of its kernel mounted. Line numbers are those of
  * tools/virtiofsd/passthrough_ll.c in QEMU 7.2, the last release that has this file.
  *
  * 1. The guest creates a file (lo_create, 2340) whose name the host has just created. virtiofsd
@@ -15,12 +15,12 @@
  *
  * 2. The host replaces a file by rename, as editors and git do. For up to a second the guest still
  *    finds the old file under the name. If the guest wrote to the old file, its bytes would be
- *    lost. If it read the old file and wrote the bytes back, it would undo the host's change. So an
- *    open of a file that has no name any more fails with ESTALE. The guest's kernel then looks the
- *    name up once more (do_filp_open in fs/namei.c). If the file that it finds has lost its name
- *    again before the open, the guest gets this file, since it had its name at the look-up. A guest
- *    that opens the refused file again without a look-up (/proc/self/fd) knows no name of the file,
- *    and may read it.
+ *    lost. If the guest read the old file and wrote the bytes back, the guest would undo the host's
+ *    change. So an open of a file that has no name any more fails with ESTALE. The guest's kernel
+ *    then looks the name up once more (do_filp_open in fs/namei.c). If the file that the kernel
+ *    finds has lost its name again before the open, the guest gets this file, since the file had
+ *    its name at the look-up. A guest that opens the refused file again without a look-up
+ *    (/proc/self/fd) knows no name of the file, and may read it.
  *
  * 3. The guest removes or renames a name under which the host has put another file (lo_unlink,
  *    lo_rmdir, lo_rename, 1620 to 1740). virtiofsd first looks for the file among the files that it
@@ -36,16 +36,16 @@
  *
  * 5. A process of the guest opens directories again and again (32 KiB of virtiofsd's memory for
  *    each), or locks bytes of files again and again (memory of the host's kernel, which is charged
- *    to no process). The library limits the number of both. Beyond the limits the answers are
- *    ENFILE and ENOLCK.
+ *    to no process). The library limits the number of open directories and the number of locks.
+ *    Beyond the limits the answers are ENFILE and ENOLCK.
  *
  * 6. The host mounts a file system of its kernel (/proc) below a directory that virtiofsd serves
  *    with all mounts below it. virtiofsd runs as the host's root, and would change the kernel's
  *    settings for the guest. virtiofsd looks up each file by its name in a known directory, with
- *    O_PATH, and then uses only the descriptor of that look-up. So if a look-up leads to such a
- *    file system, the library returns an empty directory of the cell instead. So virtiofsd never
- *    reaches such a file system, whenever it was mounted. If the library returned an error instead,
- *    the guest could not list the parent directory.
+ *    O_PATH, and then uses only the descriptor of that look-up. If a look-up leads to such a file
+ *    system, the library returns an empty directory of the cell instead. So virtiofsd never reaches
+ *    such a file system, no matter when the host has mounted it. If the library returned an error
+ *    instead, the guest could not list the parent directory.
  *
  * virtiofsd in Rust (rust-vmm) has only the errors 2 and 6. It has no locks, and does not use
  * memory for each open directory.
@@ -71,8 +71,8 @@
 
 typedef int openat_fn(int dirfd, const char *path, int flags, ...);
 
-/* Pointers to the functions of the C library that this library replaces. They may be needed before
- * a constructor of this library has run, since constructors of other libraries may call the
+/* Pointers to the functions of the C library that this library replaces. The pointers may be needed
+ * before a constructor of this library has run, since constructors of other libraries may call the
  * replaced functions. */
 static openat_fn *next_openat;
 static long (*next_syscall)(long number, ...);
@@ -312,7 +312,7 @@ SHOWN int __openat64_2(int dirfd, const char *path, int flags) /* NOLINT: glibc'
 
 /* --- looking up by name ---------------------------------------------------------------------- */
 
-/* true between the two calls that lookup_name() makes */
+/* True if lookup_name() has called statx() and has not yet called g_hash_table_lookup(). */
 static __thread bool is_looking_up;
 
 /* Replaces statx(). Only lookup_name() passes a name to statx(); other callers pass a descriptor. A

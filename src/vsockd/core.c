@@ -55,8 +55,8 @@ void core_refuse(struct core *core, const struct refusal *refusal)
 {
 	unsigned at = (core->refusals_at + core->refusals_count) % core->refusals_size;
 
-	/* The ring of refusals cannot be full (see core.h). If it ever was, a lost refusal would be
-	 * better than overwritten memory. */
+	/* The ring of refusals cannot be full (see core.h). If the ring were full, a lost refusal
+	 * would be better than overwritten memory. */
 	if (core->refusals_count == core->refusals_size)
 		return;
 	core->refusals[at] = *refusal;
@@ -86,8 +86,8 @@ void core_guest_ended(struct core *core, struct stream *s)
 	stream_unqueue(&core->table, s);
 	s->state = STREAM_DRAINING;
 	s->readable = false;
-	/* After this a program of the host that still writes learns at once that no process
-	 * reads. */
+	/* From now on a program of the host that still writes gets an error at once, since no
+	 * process reads. */
 	shutdown(s->fd, SHUT_RD);
 }
 

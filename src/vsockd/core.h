@@ -100,8 +100,8 @@ void core_free(struct core *core);
  * must first give packets to the guest with core_output(). */
 bool core_accepts(const struct core *core);
 /* Handles one packet of the guest. If `payload` has more bytes than the packet's header says, the
- * bytes that are too many are ignored. If `payload` has fewer bytes, the stream ends. The memory of
- * `payload` is not used after the return. */
+ * surplus bytes are ignored. If `payload` has fewer bytes, the stream ends. The memory of `payload`
+ * is not used after the return. */
 void core_input(struct core *core, const struct packet *packet, struct span *payload);
 /* Returns how many slots the next core_output() can use; 0 if there is nothing for the guest. */
 unsigned core_wants(const struct core *core);

@@ -172,8 +172,7 @@ int host_dial(struct core *core, const struct host_port *port)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -1;
-	/* A Unix socket connects at once. If the listener's queue is full, it does not connect at
-	 * all. */
+	/* A Unix socket connects at once. If the listener's queue is full, connect() fails. */
 	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0) {
 		log_limited(core->config.log, "the listener of host port %u: %s", port->port,
 			    strerror(errno));
@@ -205,7 +204,7 @@ static void drop_buffered(struct stream *s)
 }
 
 /* If many bytes were forwarded to the host since the guest was last told its credit, notes that the
- * guest must be told it again. */
+ * guest must be told its new credit. */
 static void consider_credit(const struct core *core, struct stream *s)
 {
 	if (s->named && s->fwd_cnt - s->told >= core->table.buffer_bytes / 4)
@@ -224,9 +223,8 @@ static size_t write_host(struct stream *s, struct iovec *iov, unsigned n)
 	return done > 0 ? (size_t)done : 0;
 }
 
-/* Fills iov with the parts of the stream's buffer that have `len` bytes. The first of these bytes
- * is the one with the count `from`. Returns the number of parts, 1 or 2. If it is 1, iov[1] is
- * empty. */
+/* Fills iov with the one or two areas of the stream's buffer that have the `len` bytes from the
+ * count `from` on. Returns the number of areas. If there is one area, iov[1] is empty. */
 static unsigned buffer_pieces(const struct core *core, const struct stream *s, uint32_t from,
 			      uint32_t len, struct iovec iov[2])
 {

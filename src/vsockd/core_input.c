@@ -88,8 +88,8 @@ static bool op_response(struct core *core, struct stream *s, const struct packet
 			struct span *payload)
 {
 	(void)p, (void)payload;
-	/* If the REQUEST was not sent yet, the guest has only guessed it, and its answer is
-	 * illegal. */
+	/* If the REQUEST was not sent yet, the guest has only guessed the REQUEST, and the guest's
+	 * answer is illegal. */
 	if (s->state != STREAM_REQUESTED || !s->known)
 		return false;
 	s->state = STREAM_OPEN;

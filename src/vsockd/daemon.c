@@ -74,8 +74,8 @@ int daemon_init(struct daemon *d, struct core_config *config, const struct daemo
 
 /* --- events: one function for each type of descriptor ---------------------------------------- */
 
-/* Begins the end of the daemon. From now on no host clients are accepted, since nobody would answer
- * them. */
+/* Begins to end the daemon: closes the connection to the guest, and sets the time of the end. From
+ * now on no host clients are accepted, since no guest would answer them. */
 static void begin_end(struct daemon *d)
 {
 	device_disconnect(&d->device);

@@ -26,8 +26,10 @@ struct daemon_face {
 
 struct daemon {
 	int epfd;
-	int vhost_listen; /* -1: there is no listener, or the front-end has connected */
-	int port_listen;  /* -1: there is no listener, or the port has connected */
+	int vhost_listen; /* the listener for the front-end; -1: there is no listener, or the
+			   * front-end has connected */
+	int port_listen;  /* the listener for the guest's port; -1: there is no listener, or the
+			   * port has connected */
 	bool connected;	  /* the front-end's connection is open */
 	bool link_again;  /* the link may have more messages, which no event will announce */
 	/* The monotonic time in ns at which the daemon ends, because the guest's VMM has closed the
@@ -45,8 +47,8 @@ struct daemon {
 	struct core core;
 	struct device device;
 	struct vhost_link link;
-	/* The guest's port, if the guest is reached by one. Its fd is -1 if `device` is used, or if
-	 * no port has connected yet. */
+	/* The guest's port, if the guest is reached by a port. port.fd is -1 if `device` is used,
+	 * or if no port has connected yet. */
 	struct port port;
 };
 

@@ -100,7 +100,7 @@ static void interrupt(const struct ring *ring)
 	static const uint64_t one = 1;
 
 	/* If the eventfd is full, the VMM has not read an earlier call yet. The guest still gets
-	 * that call, so this one is not needed. */
+	 * the earlier call, so this call is not needed. */
 	if (ring->call >= 0 && write(ring->call, &one, sizeof(one)) < 0)
 		return;
 }
@@ -153,8 +153,8 @@ static unsigned take_inputs(struct device *device, unsigned most)
 
 /* Handles packets of the guest. Returns true if there may be more packets. While there is work, the
  * guest is told not to kick. When the ring is empty, the guest is told to kick again. The ring is
- * then looked at once more, since a packet that came before the guest knew this is not announced by
- * a kick. */
+ * then looked at once more: a packet that the guest has added before it saw this request is not
+ * announced by a kick. */
 static bool pump_inputs(struct device *device)
 {
 	struct ring *ring = &device->rings[QUEUE_TX];

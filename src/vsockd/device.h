@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vhost-user device: the first of the two faces of the core. The guest's packets come and go
- * over two rings. The front-end's messages (vhost_user.h) set the device up. The functions of this
- * header move packets.
+ * The vhost-user device. It is one of the two interfaces ("faces") between the core and the guest;
+ * port.h has the other. The guest's packets come and go over two rings. The front-end's messages
+ * (vhost_user.h) set the device up. The functions of this header move packets.
  */
 #ifndef VSOCKD_DEVICE_H
 #define VSOCKD_DEVICE_H
@@ -56,8 +56,8 @@ int device_set_base(struct device *device, unsigned queue, uint32_t base, struct
 /* Finds the parts of the ring in guest memory. Must be called when the ring or the memory has
  * changed. */
 int device_map_ring(struct device *device, unsigned queue, struct error *err);
-/* If both rings work now and did not before, tells the core and the guest so. Must be called
- * whenever the rings may have begun to work. */
+/* If both rings work now and did not work before, tells the core and the guest that the device
+ * runs. Must be called whenever the rings may have begun to work. */
 void device_started(struct device *device);
 
 /* Moves a limited number of packets in both directions. Returns true if there is more to do. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The isolation of the daemon. When it begins, all descriptors are open: the listeners, the
- * front-end's connection, epoll. From then on the daemon only moves bytes between descriptors that
- * it has or is given, and connects to the sockets of the listed ports. The stages take away the
- * rights to do anything else:
+ * The isolation of the daemon. When the isolation begins, all descriptors are open: the listeners,
+ * the front-end's connection, epoll. From then on the daemon only moves bytes between descriptors
+ * that it has or is given, and connects to the sockets of the listed ports. The stages take away
+ * the rights to do anything else:
  *
  *   core dumps   RLIMIT_CORE is 0, since guest memory is mapped in this process.
  *   identity     The daemon becomes the user and group of --uid and --gid, if they are given.
@@ -12,11 +12,12 @@
  *                process, and after the last stage no system call is allowed that reaches a process
  *                by its number.
  *   root         The root directory is an empty read-only tmpfs, in which only the sockets of the
- *                listed ports are bound. Each is named by its port number. With the file system the
- *                daemon can then only connect to these sockets, for example by connect("1024").
+ *                listed ports are bound. Each socket has its port number as its name. In the file
+ *                system the daemon can then only connect to these sockets, for example by
+ *                connect("1024").
  *   capabilities All sets are empty, also the bounding set; no_new_privs is set.
- *   TCP          Landlock forbids the daemon to connect a TCP socket, even one that another process
- *                has given to it, if the kernel's Landlock has rules for ports.
+ *   TCP          Landlock forbids the daemon to connect a TCP socket, even a socket that another
+ *                process has passed to the daemon, if the kernel's Landlock has rules for ports.
  *   system calls Only the system calls in seccomp.c are allowed.
  *
  * A container or a distribution may refuse namespaces. Then the daemon ends, unless --unconfined is
@@ -108,7 +109,7 @@ static int enter_root(const struct isolate_config *c, struct error *err)
 	return rc;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- all stages ------------------------------------------------------------------------------- */
 
 /* Isolates the daemon after its change of identity, with the rights that it still has. held[i] is a
  * descriptor of the socket of port i; -1: there is none. If no namespaces can be made, the daemon

@@ -125,7 +125,8 @@ static bool pump_port_inputs(struct port *port)
 	for (unsigned done = 0; done < PUMP_INPUTS; done++) {
 		if (!core_accepts(port->core))
 			return false;
-		/* This loop skips bytes that begin no packet. They do not count as work. */
+		/* This loop skips bytes that begin no packet. Skipped bytes do not count towards
+		 * PUMP_INPUTS. */
 		while (port->astray && take_port_packet(port))
 			;
 		if (!take_port_packet(port) && !fill_input(port))

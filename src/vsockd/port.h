@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The second face of the core: the guest's packets come and go over a byte stream. The byte stream
- * is a Unix socket that QEMU connects to a virtio-serial port of the guest, or the guest's
- * connection to --link-fd. base/packet.h describes the protocol of the byte stream.
+ * The second interface ("face") between the core and the guest: the guest's packets come and go
+ * over a byte stream. The byte stream is a Unix socket that QEMU connects to a virtio-serial port
+ * of the guest, or the guest's connection to --link-fd. base/packet.h describes the protocol of the
+ * byte stream.
  *
  * The guest controls all bytes that arrive. A packet is handled when it is complete, and its length
  * is checked before the rest of its bytes is awaited. If bytes cannot be a packet, all streams end,

@@ -13,7 +13,7 @@
 #include "base/error.h"
 
 #define STREAM_NONE UINT16_MAX
-#define STREAM_TABLE_MAX 65000 /* a limit, since indices have 16 bits */
+#define STREAM_TABLE_MAX 65000 /* the most streams of a table, since indices have 16 bits */
 
 /*
  * The states of a stream, and the events that are possible in each state. stream_find() finds only
@@ -52,8 +52,8 @@ enum stream_timer { TIMER_LINE, TIMER_ANSWER, TIMER_CLOSE, TIMER_COUNT, TIMER_NO
 enum stream_want {
 	WANT_REQUEST = 1,
 	WANT_RESPONSE = 2,
-	/* A packet that tells the guest fwd_cnt. The guest has asked for it, or the host has taken
-	 * many bytes since the last such packet. */
+	/* A packet that tells the guest fwd_cnt. The packet is due if the guest has asked for it,
+	 * or if the host has taken many bytes since the last such packet. */
 	WANT_CREDIT = 4,
 };
 
@@ -92,8 +92,8 @@ struct stream {
 	/* A host client has requested the stream, so the stream is counted in `clients`. */
 	bool client : 1;
 	bool touched : 1; /* the stream's buffer was used, so it may have memory */
-	/* Counts of bytes from the guest. The buffer has rx_cnt - fwd_cnt bytes. They begin at the
-	 * offset fwd_cnt modulo the size of the buffer. */
+	/* Counts of bytes from the guest. The buffer has rx_cnt - fwd_cnt bytes. These bytes begin
+	 * at the offset fwd_cnt modulo the size of the buffer. */
 	uint32_t rx_cnt; /* the number of bytes that the guest has sent */
 	/* How many of the rx_cnt bytes were given to the host's socket, or dropped. */
 	uint32_t fwd_cnt;
