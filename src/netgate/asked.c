@@ -15,8 +15,8 @@ static bool is_same_question(const struct dns_question *a, const struct dns_ques
 	       host_name_equal(&a->name, &b->name);
 }
 
-/* Returns true if both askers are the same program of the guest, which sends its question again
- * under the same number. */
+/* Returns true if two questions come from the same program of the guest: both have the same number
+ * and source port, since the program has sent its question again. */
 static bool is_same_asker(const struct asker *a, const struct asker *b)
 {
 	return a->id == b->id && a->port == b->port;
@@ -46,8 +46,8 @@ bool asked_join(struct asked *asked, const struct dns_question *question, const 
 	}
 	if (!other)
 		return false;
-	/* The new entry keeps the time and the count of wrong answers of the old entry. So the new
-	 * asker waits no longer than the askers before it. */
+	/* The new entry keeps the time and the count of wrong answers of the old entry. So a
+	 * program that asks later waits no longer than the program that asked first. */
 	struct asked_question joined = *other;
 	joined.asker = *asker;
 	*place_to_take(asked) = joined;

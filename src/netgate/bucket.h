@@ -2,7 +2,8 @@
 /*
  * A limit on the bytes per second in one direction. Time fills a bucket, and each byte that passes
  * is taken from the bucket. The bucket holds at most the bytes of a tenth of a second, or 16 KiB if
- * that is more. So a guest that has sent nothing for long cannot send more than this at once.
+ * that is more. So a guest that has sent nothing for a long time cannot send more than this number
+ * of bytes at once.
  */
 #ifndef NETGATE_BUCKET_H
 #define NETGATE_BUCKET_H
@@ -15,7 +16,8 @@ struct bucket {
 	uint64_t per_second; /* the limit in bytes per second, at most BUCKET_RATE_MAX; 0: no
 			      * limit */
 	uint64_t bytes;	     /* the number of bytes in the bucket */
-	uint64_t parts;	     /* the part of a further byte that the bucket has, in millionths */
+	uint64_t parts;	     /* the fraction of one more byte that the bucket has, in millionths of
+			      * a byte */
 	/* The time in ns when the bucket was last filled. 0: the bucket was not filled yet, and the
 	 * first filling makes it full. */
 	uint64_t filled;

@@ -70,7 +70,8 @@ void by_name_tell_silent(struct gate *g, uint64_t silence_ns)
 		}
 }
 
-/* Opens the flow if a name opens its address and port. Returns NULL if no name does. */
+/* Opens the flow if a name on the list opens the flow's address and port. Returns NULL if no name
+ * opens them. */
 static struct flow *open_flow(struct gate *g, const struct flow_key *key)
 {
 	struct egress *e = &g->egress;
@@ -142,8 +143,8 @@ static bool await_answer(struct gate *g, struct flow *flow, const struct segment
 	if (is_called_again(flow, syn))
 		return true;
 	/* If the words (the bytes of the stream) of an earlier connection began at the sequence
-	 * number at which the words of this one would begin, passt's frames for the two connections
-	 * could not be told apart. So the SYN is refused. */
+	 * number at which the words of the new connection would begin, passt's frames for the two
+	 * connections could not be told apart. So the SYN is refused. */
 	if (flow->has_said && syn->sequence + 1 == flow->said)
 		return g->egress.dry;
 	if (anew && !g->egress.dry && !call_anew(g, flow, frame, len))
@@ -188,8 +189,8 @@ static bool judge_segment(struct gate *g, const uint8_t *frame, size_t len,
 	}
 	if (!segment.payload.len)
 		return true;
-	/* A SYN of a connection that is already open does not say for certain at which sequence
-	 * number its words begin. So its words cannot be judged. */
+	/* In a SYN of a connection that is already open, it is not certain at which sequence number
+	 * the words begin. So the words cannot be judged. */
 	if (segment.flags & TCP_SYN)
 		return g->egress.dry;
 	return flow->state == FLOW_SAYS ? by_name_words(g, flow, key, frame, &segment)
@@ -225,9 +226,9 @@ bool by_name_frame(struct gate *g, const uint8_t *frame, size_t len, const struc
 }
 
 /* Returns true if the guest has sent something to the sender of the datagram. passt has a socket
- * for each port from which the guest or netgate has sent, and hands on whatever comes to this
- * socket. If all these datagrams passed, an outsider who sends to all ports of the host could show
- * the guest which port a question of netgate has. */
+ * for each port from which the guest or netgate has sent, and passes on every datagram that comes
+ * to this socket. If all these datagrams passed, an outsider who sends to all ports of the host
+ * could show the guest which port a question of netgate has. */
 static bool is_answer(const struct gate *g, const struct segment *s)
 {
 	const struct flow_key key = segment_flow(s);

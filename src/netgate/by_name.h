@@ -9,8 +9,8 @@
  *
  *   FLOW_CALLED   The guest has sent a SYN to a pinned address.
  *   FLOW_SAYS     passt has answered the latest SYN (SYN and ACK), so the guest sends its words.
- *                 netgate keeps and acknowledges the words until they are whole. It then sends
- *                 passt all of them at once.
+ *                 netgate keeps and acknowledges the words until they are whole. netgate then sends
+ *                 passt all words at once.
  *   FLOW_OPEN     passt has acknowledged all of these words.
  *
  * netgate does not acknowledge the last segment of the words. So the guest sends this segment again
@@ -52,8 +52,8 @@ bool by_name_hears(const struct gate *gate, uint16_t port);
  * frame may pass. */
 bool by_name_words(struct gate *gate, struct flow *flow, const struct flow_key *key,
 		   const uint8_t *frame, const struct segment *segment);
-/* Notes how far a segment from passt to the guest acknowledges the words (the bytes of the stream)
- * that the guest has sent. */
+/* Notes which of the guest's words (the bytes of its stream) a segment from passt to the guest
+ * acknowledges. */
 void by_name_heard(struct gate *gate, const struct segment *segment);
 /* Resets both ends of a connection, because of the guest's segment in `frame`. `sequence` is the
  * sequence number of the reset that goes to passt; passt checks this number. Must be called while

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Judges the answers of DNS, which say which addresses a name has. Only an answer to a question
- * that netgate has sent (by_name_question.c) counts. Such an answer comes from the resolver, with
- * the number and to the port that netgate has drawn for the question. dns_answer.c reads the
- * message.
+ * that netgate has sent (by_name_question.c) counts. Such an answer comes from the resolver, and
+ * has the number and the port of the question. netgate has drawn both at random. In a dry run they
+ * are the guest's own. dns_answer.c reads the message.
  */
 #include <string.h>
 
@@ -58,9 +58,9 @@ bool by_name_answer(struct gate *g, const uint8_t *frame, const struct segment *
 		pin_addresses(g, q, &a);
 	if (dry)
 		return true;
-	/* Every asker (program of the guest that has sent this question) gets the resolver's
-	 * answer. If the answer cannot be used, or is truncated and has no address, every asker is
-	 * told that the resolver has failed. An asker cannot get the whole answer of DNS over TCP,
+	/* Every program of the guest that has asked this question gets the resolver's answer. If
+	 * the answer cannot be used, or is truncated and has no address, every such program is told
+	 * that the resolver has failed. The programs cannot get the whole answer by DNS over TCP,
 	 * since netgate refuses DNS over TCP. */
 	if (!sound || (a.truncated && !a.count)) {
 		reply.len = dns_make_answer(message, s->payload, q, DNS_SERVER_FAILED);

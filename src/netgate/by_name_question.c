@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges a guest's questions of DNS. The guest's own question is never sent to the resolver.
- * Instead netgate sends a question that it has made, with a number and a port that it has drawn at
- * random (by_name_answer.c judges the answers).
+ * Judges a guest's questions of DNS. The guest's own question is not sent to the resolver, except
+ * in a dry run. Instead netgate makes and sends a question of its own, with a number and a port
+ * that netgate draws at random. by_name_answer.c judges the answers.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -23,13 +23,13 @@
 
 /*
  * The lowest source port of a question. passt sends the question from a socket of the host that has
- * the same port. If a program of the host has the port already, passt loses the datagram. Ports
- * from this one on are used by clients, and hardly by any program that serves.
+ * the same port. If a program of the host has the port already, passt loses the datagram. Clients
+ * use the ports from LOWEST_PORT on, and hardly any server uses these ports.
  */
 #define LOWEST_PORT 0x8000
 
-/* Tells the supervisor of a question for a name and a type, unless the supervisor was told of it
- * lately. */
+/* Tells the supervisor of a question for a name and a type, unless the supervisor was told of the
+ * same question lately. */
 static void tell_once(struct gate *g, const struct dns_question *q, enum telling telling)
 {
 	uint64_t h = g->flows.seed;
@@ -113,8 +113,8 @@ bool by_name_question(struct gate *g, uint8_t *frame, size_t len)
 		return dry;
 	}
 	/* Questions for other types than A get an empty answer. An IPv6 address would be of no use,
-	 * since the guest cannot reach one. Other records would tell the guest more than
-	 * addresses. */
+	 * since the guest cannot reach an IPv6 address. Other records would tell the guest more
+	 * than addresses. */
 	if (q->type != DNS_A) {
 		if (!dry)
 			answer_guest(g, frame, s.payload, q, DNS_OK);

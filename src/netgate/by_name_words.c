@@ -122,8 +122,8 @@ bool by_name_words(struct gate *g, struct flow *flow, const struct flow_key *key
 		let_through(g, held, flow->start, frame);
 		return false;
 	}
-	/* The segment is out of order, or was sent before. It is dropped. If its words are needed
-	 * later, the guest's TCP sends them again. */
+	/* The segment is out of order, or was sent before, so it is dropped. If its words are
+	 * needed later, the guest's TCP sends these words again. */
 	if (offset != held->len) {
 		acknowledge_kept(g, flow, held, frame, segment);
 		return false;

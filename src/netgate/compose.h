@@ -20,7 +20,7 @@
 enum direction { ONWARD, BACK };
 
 /* The functions below write a frame to `out` and return its length in bytes. `like` is the received
- * frame. It must be a sound frame of TCP or UDP, and must not overlap `out`. */
+ * frame. `like` must be a sound frame of TCP or UDP, and must not overlap `out`. */
 size_t compose_reset(uint8_t *out, const uint8_t *like, enum direction direction, uint32_t sequence,
 		     uint32_t acknowledged, unsigned flags);
 /* Composes a frame that tells the sender of `like` that all bytes before `acknowledged` have
@@ -30,8 +30,8 @@ size_t compose_acknowledgement(uint8_t *out, const uint8_t *like, uint32_t seque
 size_t compose_datagram(uint8_t *out, const uint8_t *like, enum direction direction,
 			struct bytes payload);
 /* Composes the ICMP message "communication administratively prohibited" for the sender of `like`,
- * as if the destination of `like` had sent the message. Returns its length; 0 if `like`, which has
- * `len` bytes, is too short to be quoted. */
+ * as if the destination of `like` had sent the message. Returns the length of the frame; 0 if
+ * `like`, which has `len` bytes, is too short to be quoted. */
 size_t compose_prohibited(uint8_t *out, const uint8_t *like, size_t len);
 /* Functions that change an address of a frame in place. The frame must be TCP over IPv4 without
  * options. compose_redirected() replaces the destination, compose_resent() the source. `len` is the

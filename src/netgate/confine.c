@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gives up the rights of netgate. When this begins, netgate has its sockets and needs nothing else:
- * it opens no file, starts no process and allocates no memory. So it goes through all stages: no
- * core dumps, another user, own namespaces, an empty file system, no capabilities, and only the
- * system calls of its loop. netgate also has its own network namespace, since it only moves frames
- * between its sockets.
+ * Gives up the rights of netgate. When confine() is called, netgate has its sockets and needs
+ * nothing else: it opens no file, starts no process and allocates no memory. So it goes through all
+ * stages: no core dumps, another user, own namespaces, an empty file system, no capabilities, and
+ * only the system calls of its loop. netgate also has its own network namespace, since it only
+ * moves frames between its sockets.
  */
 #include "netgate/confine.h"
 
@@ -35,7 +35,7 @@ static int leave_host(bool with_user, struct error *err)
 }
 
 /* Enters namespaces and changes the user. If this process is root, it enters the namespaces before
- * it changes the user, since root needs no user namespace for the others. */
+ * it changes the user, since root needs no user namespace to make the other namespaces. */
 static int leave_host_and_become(const struct isolate_identity *identity,
 				 struct error *no_namespaces, struct error *err)
 {

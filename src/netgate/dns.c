@@ -21,8 +21,8 @@ size_t dns_read_name(struct bytes message, size_t start, struct host_name *name)
 		if ((len & DNS_POINTER) == DNS_POINTER) {
 			size_t to = u16(message, at) & 0x3fff;
 
-			/* Each pointer must lead to a place before the place to which the previous
-			 * pointer has led. So a name cannot be endless. */
+			/* Each pointer must lead to an offset below the offset to which the
+			 * previous pointer has led. So a name cannot be endless. */
 			if (message.len - at < 2 || to < DNS_HEADER || to >= before)
 				return 0;
 			taken = taken ? taken : at + 2 - start;

@@ -8,7 +8,8 @@
 struct record {
 	struct host_name owner;
 	uint16_t type;
-	size_t ttl, data, len; /* offsets in bytes in the message */
+	size_t ttl, data, len; /* ttl, data: offsets in the message; len: length of the data; all in
+			        * bytes */
 };
 
 /* Reads the record that begins at the offset `at`. Returns the offset of the record's end; 0 if the

@@ -22,9 +22,9 @@ struct dns_answer {
 /* Returns true if the message is an answer to the question: it has the same number, name, type and
  * class. */
 bool dns_answers(struct bytes datagram, const struct dns_question *question);
-/* Reads the addresses of the question's name. The name may be an alias, through a chain of at most
- * 8 names. Returns false if the answer is longer than DNS_ANSWER_MAX, if a record is not whole, or
- * if the chain has more than 8 names. */
+/* Reads the addresses of the question's name. The name may be an alias, and the answer may have a
+ * chain of at most 8 aliases. Returns false if the answer is longer than DNS_ANSWER_MAX, if a
+ * record is not whole, or if the chain has more than 8 aliases. */
 bool dns_read_answer(struct bytes datagram, const struct dns_question *question,
 		     struct dns_answer *answer);
 /* Lowers every time to live in an answer to at most `seconds`, so that no cache of the guest keeps

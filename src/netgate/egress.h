@@ -17,8 +17,8 @@ struct egress {
 	struct pins pins;
 	struct openings openings;
 	/* The limit on questions. asked_at is the time in ns of the latest question. credit_ns is
-	 * the credit for further questions. The credit grows with time, and each question costs a
-	 * part of it. */
+	 * the credit for further questions. The credit grows with time, and each question uses a
+	 * part of the credit. */
 	uint64_t asked_at, credit_ns;
 };
 

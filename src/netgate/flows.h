@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of flows (connections). It never grows: it has buckets of 4 entries. Most entries only
- * record that the supervisor was told of the connection. In a full bucket a new connection replaces
- * the connection that was quiet for the longest time. So if a guest has more connections at once
- * than fit, the supervisor is told of each of them at least once, and of some of them again.
+ * The table of flows (connections). The table never grows: it has FLOW_BUCKETS buckets of 4
+ * entries. Most entries only record that the supervisor was told of the connection. In a full
+ * bucket a new connection replaces the connection that was quiet for the longest time. If a guest
+ * has more connections at once than the table has room for, the supervisor is told of each
+ * connection at least once, and of some connections again.
  *
  * A TCP SYN between the same ports as an earlier connection begins a new connection if its sequence
  * number differs from that of the latest SYN. If the earlier connection has ended, any SYN begins a
@@ -12,8 +13,8 @@
  *
  * If there is a list of names, the table also has the connections that a name has opened. A frame
  * to a public address passes only if it belongs to such a connection, or opens such a connection.
- * Its frames still pass if the name has got another address meanwhile. The entries of such
- * connections are replaced last.
+ * The frames of an open connection still pass if the name has got another address meanwhile. The
+ * entries of such connections are replaced last.
  */
 #ifndef NETGATE_FLOWS_H
 #define NETGATE_FLOWS_H
@@ -76,7 +77,7 @@ struct flows {
 	/* The time in ns after which a quiet flow counts as over: its next frame is a new
 	 * connection. */
 	uint64_t idle_ns;
-	uint64_t tcp_idle_ns; /* as idle_ns, for a TCP connection that a name has opened */
+	uint64_t tcp_idle_ns; /* the same time for a TCP connection that a name has opened */
 	uint64_t seed;	      /* random, so that no guest can know the bucket of a flow */
 	uint64_t looked_at;   /* time in ns when flows without bytes of the guest were last looked
 			       * for */

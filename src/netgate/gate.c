@@ -157,8 +157,8 @@ static void hear_supervisor(struct gate *g)
 			prefixes_take_host(&g->screen.prefixes, message + 1, len - 1);
 		if (kind != MESSAGE_ALLOW && kind != MESSAGE_DENY)
 			continue;
-		/* If a message is too long, its end is cut off. The part that is left is still
-		 * longer than any rule, so it is ignored. */
+		/* If a message is too long, its end is cut off. The remaining text is still longer
+		 * than any rule, so it is ignored. */
 		message[len < MESSAGE_BYTES ? len : MESSAGE_BYTES - 1] = '\0';
 		by_name_change(g, kind == MESSAGE_ALLOW, (const char *)message + 1);
 	}
@@ -185,8 +185,8 @@ static int gate_wait_ms(struct gate *g, enum lane_state out, enum lane_state in)
 	return (int)((left < second ? left : second) / NS_PER_MS) + 1;
 }
 
-/* Runs a lane. If a side has gone, the bytes that this side has sent still go through, without a
- * limit on their rate. */
+/* Runs a lane. If the VMM or passt has closed its connection, the bytes that it has sent before
+ * still go through, without a limit on their rate. */
 static enum lane_state run_lane(struct lane *l, struct bucket *rate, bool gone)
 {
 	uint64_t credit = bucket_fill(rate, clock_mono_ns());
@@ -213,8 +213,8 @@ int gate_run(struct gate *g, struct error *err)
 	enum lane_state out = LANE_IDLE, in = LANE_IDLE;
 
 	while (out != LANE_ENDED && in != LANE_ENDED) {
-		/* A side is polled only for what its lanes can do now. A lane that waits to write
-		 * does not read. A lane without credit does not read either. */
+		/* The VMM and passt are polled only for what the lanes can do now. A lane that
+		 * waits to write does not read. A lane without credit does not read either. */
 		struct pollfd polled[SIDES] = {
 			[VM] = {.fd = g->vm},
 			[PASST] = {.fd = g->passt},

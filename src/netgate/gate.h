@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The gate: the filter at work, with two lanes between the VMM and passt. The supervisor sends the
+/* The gate: the running filter, with two lanes between the VMM and passt. The supervisor sends the
  * host's addresses to the gate, and the gate tells the supervisor of connections. All state of the
  * gate is in struct gate; no other memory is allocated. */
 #ifndef NETGATE_GATE_H

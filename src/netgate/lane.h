@@ -10,7 +10,7 @@
  *       | to write |  dropped  |  not yet judged |
  *
  * A frame is moved in the buffer only if a frame before it was dropped. Each read and each write
- * takes as many frames as there are.
+ * moves as many frames as possible.
  */
 #ifndef NETGATE_LANE_H
 #define NETGATE_LANE_H
@@ -40,8 +40,9 @@ struct lane {
 enum lane_state {
 	LANE_IDLE,    /* the lane waits until it can read */
 	LANE_STARVED, /* the lane has no credit to read */
-	LANE_BLOCKED, /* the lane waits until it can write: the other side takes no more now */
-	LANE_ENDED    /* one of the sides has gone */
+	LANE_BLOCKED, /* the lane waits until it can write: the socket `to` takes no more bytes
+		       * now */
+	LANE_ENDED    /* one of the two sockets is closed at its other end */
 };
 
 /* Judges the frames in the buffer. lane_run() calls this function, and tests call it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* microagent-netgate: takes its sockets, gives up its rights, and filters until one side ends. */
+/* microagent-netgate: takes its sockets, gives up its rights, and filters frames until the VMM or
+ * passt ends. */
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Returns true if slot i keeps the words of a flow. The slot is free if it was released, or if the
- * table of flows has meanwhile given the entry of its flow to another flow. */
+/* Returns true if entry (slot) i keeps the words of a flow. The slot is free if it was released, or
+ * if the table of flows has meanwhile given the entry of its flow to another flow. */
 static bool is_held(const struct openings *o, size_t i)
 {
 	return o->of[i].flow && o->of[i].flow->slot == i + 1;
@@ -43,10 +43,10 @@ struct held_opening *openings_of(struct openings *o, struct flow *flow, uint64_t
 	if (flow->slot)
 		return held;
 	if (is_held(o, i)) {
-		/* The flow that loses its slot cannot go on. If its words were judged, the other
-		 * end may have a part of them, and must not get other words after this part. If its
-		 * words were not judged, netgate has already acknowledged some of them, and the
-		 * guest does not send those again. */
+		/* The flow that loses its slot cannot go on. If its words were judged, passt may
+		 * have a part of them, and must not get other words after this part. If its words
+		 * were not judged, netgate has already acknowledged some of them, and the guest
+		 * does not send acknowledged words again. */
 		if (held->len)
 			held->flow->state = FLOW_SHUT;
 		openings_release(o, held->flow);

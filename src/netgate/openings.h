@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Keeps the first words of connections until netgate knows which host the words name. After that
- * the words are kept until the other end has them: if the guest sends its words again, they must be
- * equal to the judged words. There is a fixed number of slots of a fixed size. If all slots are
- * taken, a slot that was held for too long is given to another connection. The guest must then open
- * the first connection again.
+ * the words are kept until passt has acknowledged them: if the guest sends its words again, these
+ * words must be equal to the judged words. The words are kept in a fixed number of entries (slots)
+ * of a fixed size. If all slots are in use, a connection that has had its slot for too long loses
+ * the slot to another connection. The guest must then open the first connection again.
  */
 #ifndef NETGATE_OPENINGS_H
 #define NETGATE_OPENINGS_H

@@ -15,7 +15,7 @@ enum { CARD, BRIDGE, SIDES };
 
 static uint8_t held[PACKET_HEADER + PACKET_FRAME_MAX];
 
-/* Moves frames from one side to the other. Returns false if the interface is gone. */
+/* Moves frames from one side to the other. Returns false if the interface of `from` is gone. */
 static bool relay_frames(int from, int to)
 {
 	for (int i = 0; i < ROUNDS; i++) {

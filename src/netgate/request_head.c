@@ -75,8 +75,8 @@ static bool read_authority(struct bytes b, struct host_name *name)
 	return host_name_take(name, host);
 }
 
-/* Reads the name of a host at one of the places where a request may have it. If `named` is true,
- * *name already has the name from an earlier place, and the two names must be equal. */
+/* Reads the name of a host. A request may name its host in its target and in its field Host. If
+ * `named` is true, *name already has the name from the target, and the two names must be equal. */
 static bool agree_on(struct bytes authority, bool named, struct host_name *name)
 {
 	struct host_name here;

@@ -30,7 +30,7 @@ static enum verdict screen_arp(const struct screen *s, struct bytes arp)
 	return VERDICT_PASS;
 }
 
-/* --- what IPv4 carries ----------------------------------------------------------------------- */
+/* --- TCP, UDP and ICMP ----------------------------------------------------------------------- */
 
 static bool read_transport(uint8_t protocol, struct bytes body, struct flow_key *key)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The judgement on one frame that the guest sends. It depends only on the frame's bytes and on
- * struct screen. Every frame that is not fully understood is dropped. Otherwise netgate and passt
- * could read different destinations in the same frame. These frames are understood:
+ * The judgement on one frame that the guest sends. The judgement depends only on the frame's bytes
+ * and on struct screen. Every frame that is not fully understood is dropped. Otherwise netgate and
+ * passt could read different destinations in the same frame. These frames are understood:
  *
  *   Ethernet  from the guest's own address; ARP or IPv4, no VLAN tag
  *   ARP       requests and announcements of the guest's own addresses
  *   IPv4      a header of 20 bytes (no options), a total length within the frame, from the guest's
- *             own address, no fragments (passt puts none together)
+ *             own address, no fragments (passt does not reassemble them)
  *   TCP, UDP  a whole header within the total length
  *   ICMP      echo requests
  */
@@ -26,8 +26,8 @@ struct screen {
 	uint8_t guest_mac[6];
 	/* Addresses in host byte order. `guest` is the guest's address. `dns` is the address whose
 	 * UDP port 53 passt forwards to the host's resolver. `resolver` is the real address of that
-	 * resolver, to which netgate redirects connections to TCP port 53 of dns; 0: they are not
-	 * redirected. */
+	 * resolver, to which netgate redirects connections to TCP port 53 of dns; 0: these
+	 * connections are not redirected. */
 	uint32_t guest, dns, resolver;
 	bool by_name; /* a list of names exists, which opens public destinations */
 	struct prefixes prefixes;

@@ -47,14 +47,14 @@ struct teller {
 void tell_connection(struct teller *teller, const struct flow_key *key, const char *name,
 		     enum telling telling, uint64_t now);
 /* Tells the supervisor of the first words of a connection. `name` is the host that the words name;
- * "-" if they name no host; "?" if they are unreadable. */
+ * "-" if the words name no host; "?" if the words are unreadable. */
 void tell_opening(struct teller *teller, const char *protocol, const struct flow_key *key,
 		  const char *name, enum telling telling, uint64_t now);
 void tell_question(struct teller *teller, const struct dns_question *question, enum telling telling,
 		   uint64_t now);
 /* Sends the number of unlisted connections, if a line may be sent now. Returns the time in ns after
- * which the line may be sent. Returns UINT64_MAX if the line was sent now, or if there is none to
- * send. */
+ * which the line may be sent. Returns UINT64_MAX if the line was sent now, or if there is no line
+ * to send. */
 uint64_t tell_unlisted(struct teller *teller, uint64_t now);
 
 #endif

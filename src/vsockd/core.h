@@ -105,10 +105,10 @@ bool core_accepts(const struct core *core);
 void core_input(struct core *core, const struct packet *packet, struct span *payload);
 /* Returns how many slots the next core_output() can use; 0 if there is nothing for the guest. */
 unsigned core_wants(const struct core *core);
-/* Puts packets for the guest into up to n slots. Each slot must have room for more than
- * PACKET_HEADER bytes. lengths[i] is set to the length of the packet in slots[i], including its
- * header. Returns how many slots were filled, from slots[0] on; 0 if there was nothing for the
- * guest. */
+/* Puts packets for the guest into up to n slots. A slot is memory for one packet, and must have
+ * room for more than PACKET_HEADER bytes. lengths[i] is set to the length of the packet in
+ * slots[i], including its header. Returns how many slots were filled, from slots[0] on; 0 if there
+ * was nothing for the guest. */
 unsigned core_output(struct core *core, struct span *slots, unsigned n, uint32_t *lengths);
 
 /* Functions that handle an event of epoll: core_listen_event() handles an event of the type

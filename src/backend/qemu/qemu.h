@@ -27,7 +27,8 @@ struct qemu_balloon {
  * device, which the guest may see. */
 enum slot_has { SLOT_SERVER, SLOT_DESCRIPTOR, SLOT_CHARDEV, SLOT_DEVICE };
 
-/* A slot for one shared directory: a device function of the spare port. */
+/* One shared directory of a running guest. Each directory has a slot, which is one PCI function of
+ * the spare port. */
 struct qemu_slot {
 	/* The virtiofsd of the directory; NULL: this process has ended it. */
 	struct companion *server;
