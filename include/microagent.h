@@ -125,9 +125,9 @@ struct microagent_egress {
 	/* Words as microagent_check_egress() checks them, NULL-terminated. NULL: this member is not
 	 * set. A list without words counts as set, and opens nothing. */
 	const char *const *names;
-	/* Names of lists of such words, NULL-terminated. NULL: this member is not set. Each name is
-	 * "npm", "pypi", "debian" or "github", a list that the library has, or a path with a '/' to
-	 * a file with one word on each line ('#' begins a comment). */
+	/* Names of lists of words like those of `names`, NULL-terminated. NULL: this member is not
+	 * set. Each name is "npm", "pypi", "debian" or "github", a list that the library has, or a
+	 * path with a '/' to a file with one word on each line ('#' begins a comment). */
 	const char *const *from;
 	bool sni_off; /* if true, connections are judged only by their addresses, and not by the
 		       * names that they send in TLS or HTTP */
@@ -218,7 +218,7 @@ struct microagent_spec {
 	/* `bundles` are archives that the guest finds unpacked and read-only: words as
 	 * microagent_check_bundle() checks them. `outputs` name the files and directories that
 	 * microagent_artifact_get() may fetch: words as microagent_check_output() checks them. Both
-	 * are NULL-terminated; NULL: no bundles, no outputs. */
+	 * lists are NULL-terminated; NULL: no bundles, or no outputs. */
 	const char *const *bundles, *const *outputs;
 	const char *console; /* "shell": a root shell on the serial console; NULL: no shell */
 };
@@ -231,9 +231,9 @@ int microagent_use_backend(struct microagent *agent, const char *name, struct er
 int microagent_check_backend(const char *name, struct error *err);
 
 /* Makes all VMMs that this handle starts from now on run without a cell, only under their seccomp
- * filter. This is for a host on which no cell can be made. Without this call every start on such a
- * host fails with ERR_UNAVAILABLE. A workspace that is made after this call records the setting,
- * which then applies to every later start. */
+ * filter. This setting is for a host on which no cell can be made. Without this call every start on
+ * such a host fails with ERR_UNAVAILABLE. A workspace that is made after this call records the
+ * setting, which then applies to every later start. */
 void microagent_unconfined(struct microagent *agent);
 
 /* Clones the image and prepares the workspace; nothing runs yet. ERR_CONFLICT if there is a
@@ -466,8 +466,8 @@ struct microagent_copy {
 	/* For a copy out of the guest: the descriptor of a regular file of the host that is open
 	 * for writing, or 0. If `file` is set, host_path must be NULL, and `path` must be a regular
 	 * file of the guest. Otherwise the copy fails with ERR_INVALID. The contents are written at
-	 * the file offset of the descriptor. A failed copy may have written a part of them. If the
-	 * file has no name (O_TMPFILE), this part is gone when the process is killed. */
+	 * the file offset of the descriptor. A failed copy may have written a part of the contents.
+	 * If the file has no name (O_TMPFILE), this part is gone when the process is killed. */
 	int file;
 };
 
@@ -521,8 +521,9 @@ json_t *microagent_guest_stat(struct microagent_guest *guest, const char *path, 
 			      const struct microagent_run_limits *limits, struct error *err);
 /*
  * Finds the autorun files that changed in a directory which a guest could write to. An autorun file
- * is one that a program of the host runs or obeys by itself, or when a usual command is started in
- * the directory: .git/config, hooks of git, .envrc, .vscode, package.json, Makefile and the like.
+ * is a file that a program of the host runs or obeys by itself, or when a usual command is started
+ * in the directory: .git/config, hooks of git, .envrc, .vscode, package.json, Makefile and the
+ * like.
  *
  * microagent_autorun_files() searches the directory that `share` names, a word as for
  * microagent_check_share(), for changes since `since_ns` (CLOCK_REALTIME, in nanoseconds since

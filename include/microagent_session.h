@@ -388,12 +388,13 @@ struct microagent_fork_spec {
 	const struct microagent_exec *on_fork;
 };
 /*
- * Makes spec->count forks: new sessions that go on from where this session is. Each fork has a copy
- * of this session's disk, this session's settings and quota, and a new lifetime. The forks do not
- * end with this session. Either all forks are made or none. The call fails if a fork would have to
- * be booted, or if a fork was ended or quarantined before the call has returned. A fork in
- * quarantine stays, and the error names it. `children` has room for spec->count handles, which the
- * caller closes. *told (may be NULL): {"pauseMs","stateBytes","diskBytes"}, a new reference.
+ * Makes spec->count forks: new sessions that go on from the state that this session has now. Each
+ * fork has a copy of this session's disk, this session's settings and quota, and a new lifetime.
+ * The forks do not end with this session. Either all forks are made or none. The call fails if a
+ * fork would have to be booted, or if a fork was ended or quarantined before the call has returned.
+ * A fork in quarantine stays, and the error names it. `children` has room for spec->count handles,
+ * which the caller closes. *told (may be NULL): {"pauseMs","stateBytes","diskBytes"}, a new
+ * reference.
  */
 int microagent_session_fork(struct microagent_session *session,
 			    const struct microagent_fork_spec *spec,

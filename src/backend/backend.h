@@ -2,8 +2,8 @@
 /*
  * A backend is one const struct of functions. Each supervisor program has one backend. A function
  * that is NULL means that the backend does not support the request for which the function would be
- * called. A backend knows how a VM is made, driven and ended. It knows nothing about states, the
- * workspace's files and the guest's protocols.
+ * called. A backend knows how a VM is made, driven and ended. A backend knows nothing about states,
+ * the workspace's files and the guest's protocols.
  */
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H
@@ -40,9 +40,9 @@ struct vm_events {
 	 * of this struct may do so. */
 	void (*ended)(void *data, enum vm_end end, const char *detail);
 	/* Called when a companion, such as vsockd, has ended without being told to. `said` is the
-	 * last line that it wrote to stderr, or "". `code` is its exit code, which is EX_TEMPFAIL
-	 * if the companion needs something that the host lacks. If `fatal` is true, this function
-	 * must kill the VM. */
+	 * last line that the companion wrote to stderr, or "". `code` is the companion's exit code,
+	 * which is EX_TEMPFAIL if the companion needs something that the host lacks. If `fatal` is
+	 * true, this function must kill the VM. */
 	void (*companion_lost)(void *data, const char *name, int code, const char *said,
 			       bool fatal);
 	/* Called when the guest has opened a connection, or has tried to open one. `line` describes
@@ -95,8 +95,8 @@ enum vm_use {
 enum vm_origin {
 	VM_COLD,     /* the kernel is booted, and the machine cannot be saved */
 	VM_TEMPLATE, /* the kernel is booted, and the machine can be saved; its memory is ram_fd */
-	/* The state is loaded from state_fd; it was saved from a VM_TEMPLATE machine with the same
-	 * config, disk and VMM. */
+	/* The state is loaded from state_fd. The state was saved from a VM_TEMPLATE or VM_RESTORED
+	 * machine with the same config, disk and VMM. */
 	VM_RESTORED,
 };
 
@@ -136,15 +136,15 @@ struct vm_boot {
 	/* The MAC address of the card in the saved state of a restored machine. "" means the
 	 * address that follows from the label. NULL means that the state has no card. */
 	const char *card_saved;
-	/* The root disk. It is opened for reading and writing, or read-only for VM_READ. It is -1
-	 * if the root file system is in initrd_fd. */
+	/* The root disk, opened for reading and writing, or read-only for VM_READ; -1: the root
+	 * file system is in initrd_fd. */
 	int rootfs_fd;
 	/* The raw disk below rootfs_fd, read-only, if rootfs_fd is a layer; -1: rootfs_fd is
 	 * raw. */
 	int base_fd;
 	/* The most bytes that the layer (rootfs_fd) may use of its file; 0: no limit. A write
 	 * beyond this limit finds no room, and disk_full() is called. The file must be at least as
-	 * long as this limit. It may have a hole at its end. */
+	 * long as this limit. The file may have a hole at its end. */
 	uint64_t layer_room;
 	const struct vm_disk *disks;
 	size_t disk_count;
@@ -177,8 +177,8 @@ struct vm_share {
 	 * the pass, a file that the command which asks for the share writes
 	 * (store/share/pass.h). */
 	struct share_terms terms;
-	/* The directory, for a share of the boot. It may have been opened with O_PATH. For a
-	 * running guest the pass names the directory, and this member is not used. */
+	/* The directory, for a share of the boot. The directory may have been opened with O_PATH.
+	 * For a running guest the pass names the directory, and this member is not used. */
 	int dir_fd;
 	bool read_only;
 	/* The directory has root file systems and volumes of containers. Every user and group id in
@@ -211,8 +211,8 @@ struct backend_host {
 	char *binary_path, *binary_version;
 	enum accelerator accelerator; /* the accelerator that `auto` chooses */
 	char accelerator_reason[256];
-	/* The best confinement that this host has. It is "cell", or "seccomp", which a machine gets
-	 * only if its config asks for it. A backend for a system other than Linux sets
+	/* The best confinement that this host has: "cell" or "seccomp". A machine gets "seccomp"
+	 * only if its config asks for "seccomp". A backend for a system other than Linux sets
 	 * "platform". */
 	const char *confinement;
 	char confinement_reason[256];
@@ -268,7 +268,7 @@ struct macos_image {
  * In later calls `image` is NULL. `percent` is how much of the installation is done. */
 typedef void macos_told_fn(void *data, const struct macos_image *image, int percent);
 
-/* Functions that only a backend with macOS guests has. They have no deadline. */
+/* Functions that only a backend with macOS guests has. These functions have no deadline. */
 struct backend_macos {
 	/* Makes the files of a macOS guest. Fails with ERR_INVALID if the restore image is damaged.
 	 * Fails with ERR_UNSUPPORTED if this host cannot run a guest that is made from the restore
@@ -369,8 +369,8 @@ struct backend {
 			    vm_share_fn *fn, void *data, struct error *err);
 	/* Takes the directories back from a guest that has not mounted all of them. `fn` is called
 	 * once, from the loop, unless the VM is freed before. If the guest does not release the
-	 * devices within LIMIT_SHARE_MS, it keeps them, but no process serves them any more. `fn`
-	 * then gets an error that says this. */
+	 * devices within LIMIT_SHARE_MS, the guest keeps the devices, but no process serves them
+	 * any more. `fn` then gets an error that says this. */
 	int (*share_detach)(struct vm *vm, vm_share_fn *fn, void *data, struct error *err);
 	/* Changes the egress of a running machine whose config has network.egress. If `allow` is
 	 * true, adds the rule `rule`, else removes it. A rule is a name or a prefix of addresses.
@@ -398,14 +398,14 @@ struct backend {
 	/* Returns the user id under which the processes of a VM run that this process has booted. 0
 	 * means the user id of this process. */
 	uid_t (*user)(void);
-	/* Duties of a broker, which is forked after the boot. A duty does a part of a function of
-	 * this struct. That part needs rights which the live supervisor has given up. The data of
-	 * each duty is the broker's copy of the struct vm. share_duty is for share_attach(),
-	 * sever_duty is for sever(), socket_duty is for the VMM's own sockets, and proc_duty is for
-	 * a machine that is saved or restored.
+	/* Duties of a broker, which is forked after the boot. A duty does the part of a function of
+	 * this struct that needs rights which the live supervisor has given up. The data of each
+	 * duty is the broker's copy of the struct vm. share_duty is for share_attach(), sever_duty
+	 * is for sever(), socket_duty is for the VMM's own sockets, and proc_duty is for a machine
+	 * that is saved or restored.
 	 *
 	 * broker_fds() writes the descriptors of the VM that the duties need to `fds`, the VMM's
-	 * pidfd first. It returns their number. */
+	 * pidfd first. broker_fds() returns the number of these descriptors. */
 	const struct broker_duty *share_duty, *sever_duty, *socket_duty, *proc_duty;
 	size_t (*broker_fds)(const struct vm *vm, int fds[VM_BROKER_FDS]);
 	/* Kills the processes of the machine that are still alive, and waits for them, at most

@@ -5,8 +5,8 @@
 
 #define US_PER_SECOND UINT64_C(1000000)
 #define NS_PER_US UINT64_C(1000)
-/* The least size of a bucket, in bytes. It has room for several whole frames, even if the limit is
- * low. */
+/* The least size of a bucket, in bytes. A bucket has room for several whole frames, even if the
+ * limit is low. */
 #define BUCKET_LEAST 16384
 
 static uint64_t bucket_room(const struct bucket *b)
@@ -41,8 +41,8 @@ void bucket_take(struct bucket *b, uint64_t bytes)
 		b->bytes -= bytes;
 }
 
-/* A lane goes on when the bucket is a quarter full. If the lane went on at each byte, it would wake
- * up too often. */
+/* A lane goes on when the bucket is a quarter full. If the lane went on at each byte, netgate would
+ * wake up too often. */
 uint64_t bucket_wait(const struct bucket *b)
 {
 	uint64_t enough = bucket_room(b) / 4;

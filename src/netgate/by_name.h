@@ -2,10 +2,10 @@
 /*
  * The judgement by names: which names the guest may ask DNS for, which answers the guest gets, and
  * to which hosts its connections may go. When DNS has answered an address for a name of a rule, the
- * address is pinned for some time (pins.h). As long as it is pinned, the guest may connect to the
- * address at the ports of the rule. At ports 443 and 80 the first words of the connection (the
- * first bytes of its stream) must also name a host for which this address is pinned. Otherwise the
- * words do not pass. Such a connection goes through these states:
+ * address is pinned for some time (pins.h). As long as the address is pinned, the guest may connect
+ * to this address at the ports of the rule. At ports 443 and 80 the first words of the connection
+ * (the first bytes of its stream) must also name a host for which this address is pinned. Otherwise
+ * the words do not pass. Such a connection goes through these states:
  *
  *   FLOW_CALLED   The guest has sent a SYN to a pinned address.
  *   FLOW_SAYS     passt has answered the latest SYN (SYN and ACK), so the guest sends its words.
@@ -17,7 +17,7 @@
  * and again until passt has all of the words, and each time netgate sends all of them to passt once
  * more.
  *
- * passt does not replace words that it has acknowledged. So passt hands on exactly the words that
+ * passt does not replace words that it has acknowledged. So passt passes on exactly the words that
  * were judged, whatever the guest sends again.
  */
 #ifndef NETGATE_BY_NAME_H

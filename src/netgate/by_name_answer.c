@@ -2,8 +2,8 @@
 /*
  * Judges the answers of DNS, which say which addresses a name has. Only an answer to a question
  * that netgate has sent (by_name_question.c) counts. Such an answer comes from the resolver, and
- * has the number and the port of the question. netgate has drawn both at random. In a dry run they
- * are the guest's own. dns_answer.c reads the message.
+ * has the number and the port of the question. netgate has drawn this number and this port at
+ * random; in a dry run the guest has chosen them. dns_answer.c reads the message.
  */
 #include <string.h>
 

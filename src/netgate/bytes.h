@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of a frame. Every byte of a frame is read through the functions of this file. They return
- * 0 for bytes behind the end of the part. */
+/* A part of a frame. Every byte of a frame is read through the functions of this file. These
+ * functions return 0 for bytes behind the end of the part. */
 #ifndef NETGATE_BYTES_H
 #define NETGATE_BYTES_H
 

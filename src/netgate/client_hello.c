@@ -35,7 +35,8 @@ static bool take_vector(struct bytes *from, size_t length_bytes, struct bytes *t
 
 /* --- the message ----------------------------------------------------------------------------- */
 
-/* Reads the extension server_name. It must be a list with exactly one name, the name of a host. */
+/* Reads the extension server_name. The extension must be a list with exactly one name, the name of
+ * a host. */
 static bool read_server_name(struct bytes extension, struct host_name *name)
 {
 	struct bytes list, type, text;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Composes frames that netgate itself sends. A new frame takes its addresses and ports from a
- * received frame. It goes in the same direction as the received frame, or back to its sender. */
+ * received frame. The new frame goes in the same direction as the received frame, or back to its
+ * sender. */
 #ifndef NETGATE_COMPOSE_H
 #define NETGATE_COMPOSE_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Gives up the rights of netgate. When confine() is called, netgate has its sockets and needs
- * nothing else: it opens no file, starts no process and allocates no memory. So it goes through all
- * stages: no core dumps, another user, own namespaces, an empty file system, no capabilities, and
- * only the system calls of its loop. netgate also has its own network namespace, since it only
- * moves frames between its sockets.
+ * nothing else: it opens no file, starts no process and allocates no memory. So netgate goes
+ * through all stages: no core dumps, another user, own namespaces, an empty file system, no
+ * capabilities, and only the system calls of its loop. netgate also has its own network namespace,
+ * since it only moves frames between its sockets.
  */
 #include "netgate/confine.h"
 

@@ -19,8 +19,8 @@ struct dns_answer {
 	struct dns_address addresses[DNS_ADDRESSES_MAX];
 };
 
-/* Returns true if the message is an answer to the question: it has the same number, name, type and
- * class. */
+/* Returns true if the message is an answer to the question: both have the same number, name, type
+ * and class. */
 bool dns_answers(struct bytes datagram, const struct dns_question *question);
 /* Reads the addresses of the question's name. The name may be an alias, and the answer may have a
  * chain of at most 8 aliases. Returns false if the answer is longer than DNS_ANSWER_MAX, if a

@@ -67,7 +67,8 @@ struct flow {
 	uint8_t line;  /* enum flow_line */
 	/* The sequence number at which the latest kept bytes of the guest's stream begin. */
 	uint32_t said;
-	/* The sequence number at which the guest's stream begins. It is set from FLOW_CALLED on. */
+	/* The sequence number at which the guest's stream begins. This number is set from the state
+	 * FLOW_CALLED on. */
 	uint32_t start;
 	uint32_t call;	 /* the sequence number of the latest SYN */
 	uint64_t called; /* time in ns when `line` was last changed */

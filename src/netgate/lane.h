@@ -26,8 +26,8 @@ struct lane {
 	int from, to;
 	/* The socket is a packet socket (packet.h), whose frames have no length before them. */
 	bool from_packets, to_packets;
-	/* The function that judges a frame, and may change it in place. It returns true if the
-	 * frame passes. NULL: all frames pass. */
+	/* The function that judges a frame, and may change it in place. The function returns true
+	 * if the frame passes. NULL: all frames pass. */
 	bool (*pass)(void *data, uint8_t *frame, size_t len);
 	void *data;
 	uint64_t credit; /* the number of bytes that may be read in this run */

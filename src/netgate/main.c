@@ -18,9 +18,9 @@
 
 #define PROGRAM "microagent-netgate"
 /* The size in bytes of a socket buffer for which netgate asks the kernel; the host's administrator
- * may allow less. The buffer has room for several long writes. It is not larger, so that waiting
- * bytes are still in the processor's cache when the other side reads them. With 4 MiB a fifth of
- * the throughput is lost. */
+ * may allow less. The buffer has room for several long writes. The buffer is not larger, so that
+ * waiting bytes are still in the processor's cache when the receiving process reads them. With 4
+ * MiB a fifth of the throughput is lost. */
 #define SOCKET_BYTES (512 << 10)
 
 #ifdef MICROAGENT_SANITIZE

@@ -16,8 +16,8 @@ enum opening {
 };
 
 /*
- * Both functions are strict: words that two programs could understand in two ways count as
- * unreadable. `stream` must have the connection's bytes from its beginning.
+ * client_hello_read() and request_head_read() are strict: words that two programs could understand
+ * in two ways count as unreadable. `stream` must have the connection's bytes from its beginning.
  *
  *   client_hello_read   reads TLS (RFC 8446, 4.1.2; RFC 6066, 3): the first message of the
  *                       handshake, which may be in several records. The message must have only one

@@ -13,8 +13,8 @@ struct card_header {
 };
 _Static_assert(sizeof(struct card_header) == PACKET_HEADER, "as the kernel has it");
 
-/* One received or sent frame with its header. It is static because no memory is allocated while
- * netgate runs. */
+/* One received or sent frame with its header. The buffer is static because no memory is allocated
+ * while netgate runs. */
 static uint8_t held[sizeof(struct card_header) + PACKET_FRAME_MAX];
 
 bool packet_is(int fd)

@@ -30,8 +30,8 @@ struct pins {
 	uint16_t free; /* index of the first free entry among the entries that were used */
 	uint16_t heads[PINS_HEADS]; /* index of the first pin of each chain */
 	struct pin pins[PINS_MAX + 1];
-	/* The names of the pins. They are not in struct pin, because most searches need no name,
-	 * and so read less memory. */
+	/* The names of the pins. The names are not in struct pin, because most searches need no
+	 * name, and so read less memory. */
 	struct host_name names[PINS_MAX + 1];
 };
 

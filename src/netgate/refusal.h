@@ -25,8 +25,8 @@ struct refusals {
 };
 
 /* Writes the answer to a refused frame of the guest, which screen_frame() has found sound. Returns
- * the length of the answer. Returns 0 if the frame gets no answer. This is so for a TCP frame that
- * is not a SYN, and for a frame to more than one receiver (RFC 1122, 3.2.2). */
+ * the length of the answer. Returns 0 for a frame that gets no answer: a TCP frame that is not a
+ * SYN, or a frame to more than one receiver (RFC 1122, 3.2.2). */
 size_t refusal_answer(const uint8_t *frame, size_t len, uint8_t out[REFUSAL_FRAME]);
 /* Counts one more answer at the time `now` (in ns). Returns true if the answer may be sent. */
 bool refusals_take(struct refusals *refusals, uint64_t now);

@@ -9,7 +9,8 @@
 enum line_state { LINE_WHOLE, LINE_UNFINISHED, LINE_UNREADABLE };
 
 /* Moves the next line of *from to *line, and removes the CR and LF after it. The line must have no
- * other CR or LF. It must have no NUL, which a program in C would take for the end of the line. */
+ * other CR or LF. The line must have no NUL, which a program in C would take for the end of the
+ * line. */
 static enum line_state take_line(struct bytes *from, struct bytes *line)
 {
 	for (size_t i = 0; i < from->len; i++) {

@@ -43,7 +43,7 @@ enum verdict {
 	VERDICT_PUBLIC	  /* the destination is public, and a name may open it */
 };
 
-/* The connection to which a frame belongs. It is set for every verdict except VERDICT_DROP. */
+/* The connection to which a frame belongs. The key is set for every verdict except VERDICT_DROP. */
 struct flow_key {
 	/* IPPROTO_TCP, IPPROTO_UDP or IPPROTO_ICMP; 0: the frame belongs to no connection */
 	uint8_t protocol;

@@ -47,8 +47,8 @@
  *    such a file system, no matter when the host has mounted it. If the library returned an error
  *    instead, the guest could not list the parent directory.
  *
- * virtiofsd in Rust (rust-vmm) has only the errors 2 and 6. It has no locks, and does not use
- * memory for each open directory.
+ * virtiofsd in Rust (rust-vmm) has only the errors 2 and 6. virtiofsd in Rust has no locks, and
+ * does not use memory for each open directory.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -194,8 +194,8 @@ static bool is_known_file(const char *path)
 	return *path && path[strspn(path, "0123456789")] == '\0';
 }
 
-/* The file that this thread keeps in mind between an answer ESTALE and the guest's next open. It is
- * the refused file, or the file that the guest has looked up since then. */
+/* The file that this thread keeps in mind between an answer ESTALE and the guest's next open. This
+ * file is the refused file, or the file that the guest has looked up since then. */
 static __thread struct {
 	bool pending, has_looked;
 	dev_t dev;

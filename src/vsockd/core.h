@@ -2,14 +2,14 @@
 /*
  * The vsock core: streams between Unix sockets of the host and ports of the guest.
  *
- * The core knows packets, ports, credit and the host's sockets. It knows nothing about rings and
- * vhost-user. A face (device.h, port.h) brings the guest's packets to the core (core_input) and
+ * The core knows packets, ports, credit and the host's sockets. The core knows nothing about rings
+ * and vhost-user. A face (device.h, port.h) brings the guest's packets to the core (core_input) and
  * fetches the packets for the guest (core_output). epoll tells the core what happened to the host's
- * sockets. The core stores bytes only if it must. It writes a packet's payload from the guest's
- * memory directly to the host's socket, and keeps only the bytes that the socket does not take. The
- * buffer of a stream has exactly the size that was promised to the guest. The host's bytes stay in
- * the host's socket until the guest has room and credit for them, and are then read directly into
- * the guest's memory.
+ * sockets. The core stores bytes only if it must. The core writes a packet's payload from the
+ * guest's memory directly to the host's socket, and keeps only the bytes that the socket does not
+ * take. The buffer of a stream has exactly the size that was promised to the guest. The host's
+ * bytes stay in the host's socket until the guest has room and credit for them, and are then read
+ * directly into the guest's memory.
  *
  * Work that waits is noted in its stream. One queue has each stream that has something for the
  * guest, and has each such stream only once. A stream at the front of the queue gets one turn. So a
@@ -116,8 +116,8 @@ unsigned core_output(struct core *core, struct span *slots, unsigned n, uint32_t
 void core_listen_event(struct core *core);
 void core_stream_event(struct core *core, union poll_ref ref, uint32_t events);
 
-/* Returns the time at which core_expire() must be called, in ns of clock_mono_ns(); UINT64_MAX: it
- * need not be called. */
+/* Returns the time at which core_expire() must be called, in ns of clock_mono_ns(); UINT64_MAX:
+ * core_expire() need not be called. */
 uint64_t core_deadline(const struct core *core);
 /* Ends the streams whose deadline has passed. If accept() has failed, and the time
  * core->accept_again has passed, watches the listener again. */

@@ -26,8 +26,8 @@ static void refuse_packet(struct core *core, const struct packet *p)
 /*
  * Stores the counts that the guest has sent about its buffer. Packets of two threads of the guest
  * may have overtaken each other, so a count may be older than the stored count; an older count is
- * ignored. A count of more bytes than were sent is wrong, and is ignored too. This costs only the
- * guest's own credit.
+ * ignored. A count of more bytes than were sent is wrong, and is ignored too. A guest that sends a
+ * wrong count only loses credit.
  */
 static void take_credit(struct stream *s, const struct packet *p)
 {

@@ -135,7 +135,8 @@ static int on_vhost_listen(struct daemon *d, union poll_ref ref, uint32_t events
 }
 
 /* Accepts the guest's connection that is used as the port. Only the first connection is accepted.
- * It comes from the guest's agent, which connects before any workload of the guest runs. */
+ * This connection comes from the guest's agent, which connects before any workload of the guest
+ * runs. */
 static int on_port_listen(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
 {
 	int accepted = accept_one(&d->port_listen, &d->port.fd, err);
@@ -198,8 +199,8 @@ static uint64_t next_deadline(const struct daemon *d)
 	return first;
 }
 
-/* Returns the time-out for epoll_wait() in ms. It is rounded up, so that the deadline has passed
- * when epoll_wait() returns. */
+/* Returns the time-out for epoll_wait() in ms. The time-out is rounded up, so that the deadline has
+ * passed when epoll_wait() returns. */
 static int daemon_wait_ms(const struct daemon *d, bool more)
 {
 	uint64_t deadline = next_deadline(d), now, ms;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vhost-user device. It is one of the two interfaces ("faces") between the core and the guest;
- * port.h has the other. The guest's packets come and go over two rings. The front-end's messages
- * (vhost_user.h) set the device up. The functions of this header move packets.
+ * The vhost-user device, which is one of the two interfaces ("faces") between the core and the
+ * guest; port.h has the other. The guest's packets come and go over two rings. The front-end's
+ * messages (vhost_user.h) set the device up. The functions of this header move packets.
  */
 #ifndef VSOCKD_DEVICE_H
 #define VSOCKD_DEVICE_H

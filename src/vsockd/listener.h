@@ -11,8 +11,9 @@
  * process listens. Returns a non-blocking descriptor, or -1 with an error. ERR_CONFLICT: another
  * process listens at `path`, or the file at `path` is not a socket. */
 int listener_open(const char *path, struct error *err);
-/* Checks an inherited descriptor. It must be a stream socket. If `listens` is true it must listen,
- * else it must not listen (ERR_INVALID). Makes the descriptor non-blocking and close-on-exec. */
+/* Checks an inherited descriptor. The descriptor must be a stream socket. If `listens` is true the
+ * socket must listen, else it must not listen (ERR_INVALID). Makes the descriptor non-blocking and
+ * close-on-exec. */
 int listener_check(int fd, bool listens, struct error *err);
 
 #endif

@@ -51,9 +51,9 @@ static bool take_port_packet(struct port *port)
 {
 	struct packet packet;
 
-	/* This loop drops bytes up to the next byte at which a HELLO may begin. It looks only at
-	 * the type of the packet. That is fast, which matters because a guest may send very many
-	 * bytes that are not packets. */
+	/* This loop drops bytes up to the next byte at which a HELLO may begin. The loop looks only
+	 * at the type of the packet, and so is fast: a guest may send very many bytes that are not
+	 * packets. */
 	while (port->astray && bytes_there(port) >= PACKET_HEADER &&
 	       !packet_may_be_link(port->in + port->in_at))
 		port->in_at++;

@@ -48,7 +48,8 @@ struct ring {
 	bool enabled;
 	bool broken;
 	bool quiet; /* the guest has been asked not to kick */
-	/* The number of chains that were taken. It is the base of the vhost-user protocol. */
+	/* The number of chains that were taken. The vhost-user protocol calls this number the base
+	 * of the ring. */
 	uint16_t taken;
 	/* The number of chains that were given back. Between two pumps it is equal to `taken`. */
 	uint16_t given;
@@ -91,8 +92,8 @@ bool ring_works(const struct ring *ring);
 enum ring_result ring_take(struct ring *ring, const struct memory *memory,
 			   enum ring_direction direction, struct iovec *iov, unsigned max,
 			   struct ring_chain *chain);
-/* Puts the n chains that were taken last back into the ring. They must not have been given back to
- * the guest. */
+/* Puts the n chains that were taken last back into the ring. These chains must not have been given
+ * back to the guest. */
 void ring_rewind(struct ring *ring, unsigned n);
 /* Gives the guest the chain back that was taken first. `len` is the number of bytes that were
  * written to the chain. The guest sees the chain after ring_publish(). */

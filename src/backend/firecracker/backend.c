@@ -77,8 +77,8 @@ static int find_firecracker(struct backend_host *host, struct error *err)
 }
 
 /* Finds the architectures whose machines can run on this host. For each other architecture, finds
- * the reason why not. Only machines of the host's own architecture can run. They need a usable
- * Firecracker with KVM, or the stand-in. */
+ * the reason why not. Only machines of the host's own architecture can run. Such machines need a
+ * usable Firecracker with KVM, or the stand-in of the tests. */
 static void find_machines(struct backend_host *host, enum kvm_kernels kernels,
 			  const struct error *missing)
 {

@@ -32,8 +32,8 @@ static const struct {
 	int major, minor, patch;
 	const char *defect, *instead;
 } defects[] = {
-	/* After a resume without a snapshot, the VMM holds back all bytes that the host sends. It
-	 * waits for the guest's answer to a message that the guest never got. See CHANGELOG.md,
+	/* After a resume without a snapshot, the VMM holds back all bytes that the host sends. The
+	 * VMM waits for the guest's answer to a message that the guest never got. See CHANGELOG.md,
 	 * #6100, after 1.16.1, and Vsock::kick() and process_rx() of
 	 * src/vmm/src/devices/virtio/vsock/device.rs, v1.16.1. */
 	{1, 16, 1, "loses its vsock after a pause, which a session's quota needs",

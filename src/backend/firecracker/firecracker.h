@@ -98,8 +98,8 @@ int fc_start(struct firecracker *fc, const struct vm_boot *boot, const struct fc
 	     struct error *err);
 
 /* Functions of sockets.c. fc_run_open() makes VM_RUN_DIR, which the cell sees as FC_RUN, with the
- * links and FIFOs in this directory. It returns the descriptor of the directory, which the caller
- * closes. */
+ * links and FIFOs in this directory. fc_run_open() returns the descriptor of the directory, which
+ * the caller closes. */
 int fc_run_open(struct firecracker *fc, const struct vm_boot *boot, struct error *err);
 /* Connects to the API, through the broker if there is one. Returns a descriptor. Fails with
  * ERR_NOT_FOUND if Firecracker has not made the socket yet. */

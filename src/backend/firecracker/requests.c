@@ -2,23 +2,23 @@
 /*
  * The reasons for the contents of the requests.
  *
- * Kernel command line. Firecracker cannot switch a machine off, since its ACPI has no S5. It ends
- * when the guest resets the processor by the keyboard controller (reboot=k). So init is told to
- * reset the processor instead of a power-off (microagent.poweroff=reset). Firecracker chooses the
- * serials of drives, so init is told the names of the disks in their order (microagent.disks).
- * Firecracker itself adds pci=off and the words for its devices. Firecracker's vsock device does
- * not report it if one side of a stream has ended only its own direction. So the agent's streams go
- * over a link (microagent.link; sockets.c).
+ * Kernel command line. Firecracker cannot switch a machine off, since its ACPI has no S5.
+ * Firecracker ends when the guest resets the processor by the keyboard controller (reboot=k). So
+ * init is told to reset the processor instead of a power-off (microagent.poweroff=reset).
+ * Firecracker chooses the serials of drives, so init is told the names of the disks in their order
+ * (microagent.disks). Firecracker itself adds pci=off and the words for its devices. Firecracker's
+ * vsock device does not report it if one side of a stream has ended only its own direction. So the
+ * agent's streams go over a link (microagent.link; sockets.c).
  *
- * Drives. No drive is the "root device". For such a drive Firecracker would put root= on the
+ * Drives. No drive is the "root device". For a root device Firecracker would put root= on the
  * command line, and the initramfs has no use for this word. The guest sees the drives as /dev/vda
  * and so on, in their order. With "Writeback" the guest's flushes reach the host's disk. By default
  * Firecracker throws the flushes away.
  *
  * Balloon. Pages that the guest frees go back to the host without a request. Only the statistics
- * contain the balloon's size, and they cannot be turned on later. The part of the statistics that
- * comes from the guest is not needed. So the guest is asked for that part at the longest interval
- * that can be set.
+ * contain the balloon's size, and the statistics cannot be turned on later. The part of the
+ * statistics that comes from the guest is not needed. So the guest is asked for that part at the
+ * longest interval that can be set.
  */
 #include "backend/firecracker/requests.h"
 

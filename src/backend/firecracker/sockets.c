@@ -38,8 +38,8 @@
 
 enum { ASK_FOR_API = 'a', ASK_FOR_VSOCK = 'v', ASK_FOR_AGENT = 'g' };
 
-/* Makes the run directory. It belongs to the user of this process and to the group of the cell.
- * Returns its descriptor, which the caller closes, or -1 with an error. */
+/* Makes the run directory, which belongs to the user of this process and to the group of the cell.
+ * Returns the directory's descriptor, which the caller closes, or -1 with an error. */
 static int make_run_dir(int workspace_fd, struct error *err)
 {
 	uid_t id = cell_id();

@@ -174,9 +174,9 @@ static void on_told(void *data, const json_t *body, const struct error *why)
  * this keyboard. A kernel with SERIO_I8042, KEYBOARD_ATKBD and VT passes the keys to init, which
  * ends the machine. Debian's kernel has these drivers.
  *
- * The project's tuned kernel does not have these drivers. They would make each boot some tens of
- * milliseconds longer. Only a guest that must stop before its agent has sent a message would need
- * them. Such a guest is killed when its time is over.
+ * The project's tuned kernel does not have these drivers. The drivers would make each boot some
+ * tens of milliseconds longer. Only a guest that must stop before its agent has sent a message
+ * would need the drivers. Such a guest is killed when its time is over.
  * https://github.com/firecracker-microvm/firecracker/blob/main/docs/api_requests/actions.md
  */
 int fc_power_button(struct vm *vm, struct error *err)

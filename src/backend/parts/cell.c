@@ -345,8 +345,9 @@ int cell_await(struct cell *cell, struct error *err)
 		return 0;
 	if (read_info(cell->info_fd, &pid, err) < 0)
 		return -1;
-	/* The process waits on the hold pipe, so it still has this pid. But if it has failed and
-	 * was reaped, another process may have the pid. Such a process has another parent. */
+	/* The process waits on the hold pipe, so it still has this pid. But if the process has
+	 * failed and was reaped, another process may have the pid. Such a process has another
+	 * parent. */
 	autoclose int pidfd = pidfd_open(pid, 0);
 	if (pidfd < 0 || process_parent(pid) != cell->monitor.pid)
 		return error_set(
@@ -365,8 +366,9 @@ int cell_release(struct cell *cell, struct error *err)
 	if (cell_await(cell, err) < 0)
 		return -1;
 	autoclose int hold = steal_fd(&cell->hold_fd);
-	/* A failure of send() is ignored. It means that the cell has failed after cell_await(). In
-	 * that case the cell's processes end, and the watches of the loop notice that. */
+	/* A failure of send() is ignored. Such a failure means that the cell has failed after
+	 * cell_await(). In that case the cell's processes end, and the watches of the loop notice
+	 * that. */
 	(void)!send(hold, "", 1, MSG_NOSIGNAL);
 	return 0;
 }

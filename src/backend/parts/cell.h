@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The cell in which a VMM or a companion runs, if the program is not a part of microagent, such as
- * QEMU or virtiofsd. A cell is made by bubblewrap. It has its own user, pid, mount, net, ipc and
- * uts namespaces. Its root is read-only and has only the files that the program needs. The program
- * is PID 1 of its pid namespace, so all processes that it starts end with it.
+ * QEMU or virtiofsd. A cell is made by bubblewrap. A cell has its own user, pid, mount, net, ipc
+ * and uts namespaces. The root of the cell is read-only and has only the files that the program
+ * needs. The program is PID 1 of its pid namespace, so all processes that it starts end with it.
  *
  * If root makes the cell, the cell also has its own user id: CELL_FIRST_ID plus the pid of the
  * calling process. The group id is the same number. A live supervisor has exactly one VM, and no
@@ -69,7 +69,7 @@ struct cell_spec {
 	const char *device;
 	bool tun;  /* the cell has /dev/net/tun */
 	bool proc; /* the cell has /proc */
-	/* Files that bwrap makes in the cell. They are ignored if there is no bwrap. */
+	/* Files that bwrap makes in the cell. The files are ignored if there is no bwrap. */
 	const struct cell_data *data;
 	size_t ndata;
 	/* Files of the host that the cell sees; used only with bwrap. */

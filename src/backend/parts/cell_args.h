@@ -6,7 +6,7 @@
 #include "backend/parts/cell.h"
 #include "base/argv.h"
 
-/* The numbers of the descriptors that bwrap itself gets. They come after the numbers of
+/* The numbers of the descriptors that bwrap itself gets. These numbers come after the numbers of
  * spec->fds. */
 struct cell_numbers {
 	int info, hold; /* the numbers for bwrap's options --info-fd and --block-fd */

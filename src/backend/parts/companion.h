@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The companions of one VM, which are the processes beside its VMM, such as vsockd. They are
- * children of this process. Their list has the order in which they were started. Each companion has
- * a name, and its stderr goes to the log. The function `ended` is called at the end of each
- * companion, and decides what this end means for the VM.
+ * The companions of one VM, which are the processes beside its VMM, such as vsockd. The companions
+ * are children of this process. The list of companions has the order in which they were started.
+ * Each companion has a name, and its stderr goes to the log. The function `ended` is called at the
+ * end of each companion, and decides what this end means for the VM.
  */
 #ifndef BACKEND_PARTS_COMPANION_H
 #define BACKEND_PARTS_COMPANION_H
@@ -36,7 +36,7 @@ struct companion {
 	bool gone; /* the companion has ended and was reaped, or was never started */
 	/* This process has ended the companion, or has already reported the companion's end. */
 	bool settled;
-	/* The exit code if `gone` is set; it is 128+n if signal n has ended the companion. */
+	/* The exit code if `gone` is set; 128+n: signal n has ended the companion. */
 	int code;
 	/* The companion's end of the stderr pipe, until the companion is started; -1 otherwise. */
 	int stderr_fd;

@@ -143,8 +143,8 @@ static bool has_memory(int tasks, const char *thread)
 	return strtoull(text, NULL, 10) > 0;
 }
 
-/* Returns true if the process may still have memory. This includes a process whose threads cannot
- * be listed. */
+/* Returns true if the process may still have memory. Also returns true for a process whose threads
+ * cannot be listed. */
 static bool runs_on(int process)
 {
 	struct dirent *entry;

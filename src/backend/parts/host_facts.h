@@ -2,8 +2,8 @@
 /*
  * The file <cache>/host.json, which has facts about this host that were found by a trial. The facts
  * are valid until the host boots again. Beside each fact is the identity of the file with which the
- * trial was made. If that file is replaced, the trial is made again. This happens, for example, if
- * the modules of /dev/kvm are loaded again, or if bwrap is updated.
+ * trial was made. If that file is replaced, the trial is made again. The file is replaced, for
+ * example, if the modules of /dev/kvm are loaded again, or if bwrap is updated.
  */
 #ifndef BACKEND_PARTS_HOST_FACTS_H
 #define BACKEND_PARTS_HOST_FACTS_H

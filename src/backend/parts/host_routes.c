@@ -214,7 +214,7 @@ int host_routes_read(int fd, struct host_routes *out, struct error *err)
 	out->count = 0;
 	out->has_default = false;
 	/* If an earlier read has failed before its last message, other messages are still in the
-	 * socket. They are dropped here. */
+	 * socket. These messages are dropped here. */
 	host_routes_drain(fd);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		if (ask_routes(fd, lists[i], err) < 0 || receive_routes(fd, out, err) < 0)

@@ -20,11 +20,11 @@
 #include "base/platform/linux/userns_held.h"
 #include "base/proc.h"
 
-/* The number of ids that are reserved for shares of the host's root, which has no subordinate ids.
- * They come directly before the ids of the cells. Each directory has its own id, so a virtiofsd
- * that was taken over cannot use the directory of another virtiofsd. The id is computed from the
- * directory. So it is the same at every start, and the guest's root still owns the files that it
- * has made. */
+/* The number of ids that are reserved for shares of the host's root, since root has no subordinate
+ * ids. These ids come directly before the ids of the cells. Each directory has its own id, so a
+ * virtiofsd that was taken over cannot use the directory of another virtiofsd. The id is computed
+ * from the directory. So the id is the same at every start, and the guest's root still owns the
+ * files that it has made. */
 #define ROOT_SUBORDINATES (1u << 24)
 
 /* --- which ids ------------------------------------------------------------------------------- */

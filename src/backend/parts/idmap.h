@@ -36,8 +36,8 @@ int idmap_find(int dir, struct idmap *out, struct error *err);
 /* Returns the id of the host that the guest's root has in this directory, if the host's root
  * shares the directory. */
 unsigned long idmap_own(const struct stat *dir);
-/* Makes a user namespace that maps every id to itself. It is for the root file systems of
- * containers. */
+/* Makes a user namespace that maps every id to itself. The namespace is for the root file systems
+ * of containers. */
 int idmap_identity_namespace(int *fd, struct error *err);
 /* Makes a user namespace that maps the two ids of `map`. The user of this process may enter it as
  * its root. */

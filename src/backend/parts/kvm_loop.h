@@ -11,8 +11,8 @@
 
 #define KVM_LOOP_ITERATIONS 1000000
 
-/* One of the bits KVM_UNTAKEN_*. It means that the MSR IA32_ARCH_CAPABILITIES (0x10a) cannot be set
- * to the value that KVM itself returns for it. */
+/* One of the bits KVM_UNTAKEN_*. This bit means that the MSR IA32_ARCH_CAPABILITIES (0x10a) cannot
+ * be set to the value that KVM itself returns for it. */
 #define KVM_UNTAKEN_ARCH_CAPABILITIES 1u
 
 struct kvm_loop_result {

@@ -31,8 +31,8 @@ extern const char *const kvm_kernels_names[KVM_KERNELS_COUNT];
 struct kvm_facts {
 	enum kvm_verdict kvm;
 	enum kvm_kernels kernels;
-	/* One sentence that explains the verdict. If the user can do something about it, the
-	 * sentence has the next step. */
+	/* One sentence that explains the verdict. If the user can change the verdict, the sentence
+	 * says what to do. */
 	char reason[256];
 	unsigned untaken; /* the KVM_UNTAKEN_* bits (kvm_loop.h), if KVM runs 64-bit code */
 };
@@ -41,7 +41,7 @@ struct kvm_facts {
  * Sets *out for a machine that boots the kernel at the path `kernel`. NULL: the kernel is not
  * known.
  *
- * The trial is a loop of 64-bit code under KVM. It runs in a child process, for at most
+ * The trial is a loop of 64-bit code under KVM. The trial runs in a child process, for at most
  * LIMIT_PROBE_MS. The result of the trial does not depend on the kernel. The result is remembered
  * (host_facts.h) for this boot of the host and this /dev/kvm. If no result is remembered, the trial
  * is made. After that, kvm_judge_kernel() judges the kernel. The function fails only if no child
@@ -56,7 +56,8 @@ int kvm_probe(const char *kernel, struct kvm_facts *out, struct error *err);
  * `pvm` is true if the module kvm_pvm is loaded. A PVM runs the kernel of a guest as an ordinary
  * program of the host. `for_pvm` is true if the kernel is built for a PVM. Such a kernel runs fast
  * if the loop has begun at all, whatever the result of the loop was. Any other kernel is emulated,
- * or does not boot although the loop is fast. So its verdict is never KVM_USABLE.
+ * or does not boot although the loop is fast. So the verdict for any other kernel is never
+ * KVM_USABLE.
  */
 void kvm_judge_kernel(struct kvm_facts *facts, bool pvm, bool for_pvm);
 

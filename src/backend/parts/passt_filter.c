@@ -12,8 +12,8 @@
 #include "base/platform/linux/isolate_filter.h"
 
 #define NAME "passt"
-/* The bits of a socket's type that are not flags. They are SOCK_TYPE_MASK in Linux's
- * include/linux/net.h. */
+/* The bits of a socket's type that are not flags (SOCK_TYPE_MASK in Linux's
+ * include/linux/net.h). */
 #define SOCK_TYPE 0xf
 
 static const uint64_t families[] = {AF_INET, AF_INET6, AF_NETLINK};

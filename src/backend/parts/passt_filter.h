@@ -7,7 +7,7 @@
  * socket() makes only the sockets that TCP, UDP and ICMP need, and NETLINK_ROUTE. passt reads
  * addresses and routes by NETLINK_ROUTE when it starts. Every other family fails with EAFNOSUPPORT,
  * as on a kernel that does not have the family. passt tries AF_UNIX once, for the host's log, and
- * works without it. It gets its connection to netgate as a descriptor, and cannot make a socket
+ * works without it. passt gets its connection to netgate as a descriptor, and cannot make a socket
  * pair. io_uring fails with ENOSYS, since it could make sockets without system calls.
  *
  * The filter is in force from passt's first instruction. passt itself installs another filter after

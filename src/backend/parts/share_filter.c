@@ -14,7 +14,7 @@
 
 #define NAME "a share"
 
-/* The numbers of calls that older headers do not define. They are the same on every
+/* The numbers of calls that older headers do not define. These numbers are the same on every
  * architecture. */
 #define FCHMODAT2 452	  /* new in Linux 6.6 */
 #define SETXATTRAT 463	  /* new in Linux 6.13 */
@@ -42,8 +42,8 @@ static const int attributes[] = {
  * pointer, and io_uring makes its calls through a ring. */
 static const int unseen_modes[] = {SCMP_SYS(openat2), SCMP_SYS(io_uring_setup)};
 
-/* Calls that a virtiofsd does not need. They make a socket, give a socket an address or a peer, or
- * enter another namespace. */
+/* Calls that a virtiofsd does not need. These calls make a socket, give a socket an address or a
+ * peer, or enter another namespace. */
 static const int needless[] = {
 	SCMP_SYS(socket),  SCMP_SYS(socketpair), SCMP_SYS(bind),
 	SCMP_SYS(connect), SCMP_SYS(listen),	 SCMP_SYS(setns),
@@ -61,11 +61,11 @@ static const int separating[] = {SCMP_SYS(clone), SCMP_SYS(unshare)};
 static const unsigned namespaces[] = {CLONE_NEWCGROUP, CLONE_NEWIPC,  CLONE_NEWNET, CLONE_NEWNS,
 				      CLONE_NEWPID,    CLONE_NEWUSER, CLONE_NEWUTS};
 
-/* The commands of fcntl() and ioctl() that are refused. Some of them give a process a lease of a
- * file. Another process that opens the file must then wait, up to 45 s each time. With other
- * commands the kernel sends signals (see ISOLATE_FCNTL_ROW). virtiofsd, in C and in Rust, needs
- * none of these commands. It only copies descriptors, makes them blocking or non-blocking, and
- * locks files. */
+/* The commands of fcntl() and ioctl() that are refused. Some of these commands give a process a
+ * lease of a file. Another process that opens the file must then wait, up to 45 s each time. With
+ * other commands the kernel sends signals (see ISOLATE_FCNTL_ROW). virtiofsd, in C and in Rust,
+ * needs none of these commands. virtiofsd only copies descriptors, makes them blocking or
+ * non-blocking, and locks files. */
 #define SETDELEG (F_SETLEASE + 16) /* a lease of a directory, new in Linux 6.19 */
 static const struct {
 	int number;

@@ -20,10 +20,10 @@
  * In a directory of containers, files have the modes and capabilities of their images. The rules
  * about set-user-ID bits, set-group-ID bits and attributes do not hold for such a directory.
  *
- * With any directory the program can make no socket and no namespace. It could hand a socket to the
- * VMM and to the live supervisor. In a new user namespace it would have all capabilities. It can
- * bind or connect no socket, not even by MSG_FASTOPEN, since another process may have handed it a
- * socket of the host's network.
+ * With any directory the program can make no socket and no namespace. The program could pass a
+ * socket to the VMM and to the live supervisor. In a new user namespace the program would have all
+ * capabilities. The program can bind or connect no socket, not even by MSG_FASTOPEN, since another
+ * process may have passed it a socket of the host's network.
  */
 #ifndef BACKEND_PARTS_SHARE_FILTER_H
 #define BACKEND_PARTS_SHARE_FILTER_H

@@ -18,7 +18,8 @@
 #include "base/path.h"
 #include "base/proc.h"
 
-/* The most descriptors that virtiofsd may have. It has one for every file that the guest knows. */
+/* The most descriptors that virtiofsd may have. virtiofsd has one descriptor for every file that
+ * the guest knows. */
 #define FILES_MAX 1000000u
 #define ANSWER_MAX 4096
 
@@ -182,8 +183,8 @@ static void add_words_of_c(const struct virtiofsd_service *service, struct argv 
  * the host's file system, which a cell does not have.
  *
  * A directory of containers should have the cache "always", with names that are kept for a second.
- * This program cannot do that: with "always" it keeps names for a day. So it gets "auto", with
- * which it keeps names for a second. */
+ * The virtiofsd in Rust cannot do that: with "always" it keeps names for a day. So the option is
+ * "auto", with which virtiofsd keeps names for a second. */
 static void add_words_of_rust(const struct virtiofsd_service *service, struct argv *argv)
 {
 	static const char *const always[] = {"--sandbox=chroot", "--log-level=error",

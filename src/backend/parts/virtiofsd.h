@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The programs that serve a shared directory, and their options. There are two kinds. One is a
- * program in C that came with QEMU up to 7.2 (Debian 12). The other is a program in Rust that newer
- * distributions have (Debian 13). The output of --version tells which kind a program is. This
- * output is remembered until the host boots again (host_facts.h).
+ * The programs that serve a shared directory, and their options. There are two kinds: a program in
+ * C that came with QEMU up to 7.2 (Debian 12), and a program in Rust that newer distributions have
+ * (Debian 13). The output of --version tells which kind a program is. This output is remembered
+ * until the host boots again (host_facts.h).
  */
 #ifndef BACKEND_PARTS_VIRTIOFSD_H
 #define BACKEND_PARTS_VIRTIOFSD_H

@@ -17,7 +17,7 @@
 #include "base/platform/file.h"
 
 /* Lets other processes write to kernel and initrd again. It is not enough to close the descriptors,
- * since the command that waits for the machine has copies of them. */
+ * since the command that waits for the machine has copies of the descriptors. */
 void vm_has_read(struct vm *vm)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(vm->read_fds); i++) {

@@ -81,7 +81,7 @@ struct vm {
 
 	struct cell cell;
 	pid_t monitor_pid; /* the pid of the monitor, which is kept for describe() */
-	/* The exit code of the VMM after its end; it is 128+n if signal n has ended the VMM. */
+	/* The exit code of the VMM after its end; 128+n: signal n has ended the VMM. */
 	int exit_code;
 	struct loop_watch *monitor_watch, *program_watch;
 	struct companions companions;
@@ -190,9 +190,9 @@ int vm_start_shares(struct vm *vm, const struct vm_boot *boot, const struct vm_s
 int vm_net_open(struct vm *vm, const struct vm_boot *boot, int *vmm_end, int *gate_end,
 		struct error *err);
 int vm_start_net(struct vm *vm, const struct vm_boot *boot, int gate_end, struct error *err);
-/* Functions for a VMM that opens a tap by name in its cell's own network. They are used instead of
- * vm_net_open() and vm_start_net(). vm_net_prepare() is called before anything is started.
- * vm_start_net_in_cell() is called after the start of the cell and before vm_release(). */
+/* Functions for a VMM that opens a tap by name in its cell's own network. These functions are used
+ * instead of vm_net_open() and vm_start_net(). vm_net_prepare() is called before anything is
+ * started. vm_start_net_in_cell() is called after the start of the cell and before vm_release(). */
 void vm_net_prepare(struct vm *vm, const struct vm_boot *boot);
 int vm_start_net_in_cell(struct vm *vm, const struct vm_boot *boot, const char *tap,
 			 struct error *err);

@@ -33,8 +33,8 @@ void vm_tell_end(struct vm *vm, enum vm_end end, const char *detail)
 		return;
 	vm->end_told = true;
 	vm->end = end;
-	/* A detail that was set before, such as a panic, is kept. It says more than the end that
-	 * follows from it. */
+	/* A detail that was set before, such as a panic, is kept. The earlier detail says more than
+	 * the end that follows from it. */
 	if (!*vm->detail)
 		snprintf(vm->detail, sizeof(vm->detail), "%.255s", detail);
 }
@@ -144,7 +144,8 @@ void vm_grace(struct vm *vm)
 
 /* Lets the companions end. Each companion notices that its connection has ended, and first passes
  * on the data that it still holds. If the VMM makes its own sockets, the companions are killed
- * instead. They hold no data, and a companion with a tap does not notice that the VMM has ended. */
+ * instead. Such companions hold no data, and a companion with a tap does not notice that the VMM
+ * has ended. */
 static void end_companions(struct vm *vm)
 {
 	if (vm->killing || vm->kind->binds_sockets)

@@ -4,11 +4,11 @@
  *
  *   nat       VMM ── stream socket ── microagent-netgate ── stream socket ── passt ── the host
  *             The VMM and netgate are in empty network namespaces. Only passt can reach anything.
- *             It runs as a user without rights, in its own sandbox. At the start and at each
+ *             passt runs as a user without rights, in its own sandbox. At the start and at each
  *             change, this process sends netgate the host's addresses and the prefixes of its
- *             links. netgate sends this process a line about each connection.
- *             A VMM that accepts no socket has a tap in its own network namespace. netgate has a
- *             packet socket at the host's side of the tap (cell_tap.h).
+ *             links. netgate sends this process a line about each connection. A VMM that accepts no
+ *             socket has a tap in its own network namespace. netgate has a packet socket at the
+ *             host's side of the tap (cell_tap.h).
  *   bridged   The VMM gets a tap as a descriptor, and the tap is on the bridge. A VMM that accepts
  *             no descriptor has a tap in its own network namespace, as for nat. netgate then only
  *             moves frames between this tap and a tap on the bridge.
@@ -265,9 +265,9 @@ static int start_relay(struct vm *vm, const struct vm_boot *boot, int packets, s
 
 /*
  * Adds passt's options. passt answers for every address of the subnet, so --gateway does not set
- * the guest's gateway. It sets the address that passt names as the sender of answers from the
- * host's loopback. On many hosts the resolver is on the loopback, so this address must be the one
- * to which the guest sends its DNS questions. --dns is not used, since passt forwards only to
+ * the guest's gateway. --gateway sets the address that passt names as the sender of answers from
+ * the host's loopback. On many hosts the resolver is on the loopback, so this address must be the
+ * one to which the guest sends its DNS questions. --dns is not used, since passt forwards only to
  * resolvers that it has read from /etc/resolv.conf itself.
  */
 static void passt_words(const char *program, struct argv *argv)

@@ -92,9 +92,9 @@ static int add_all_below(struct descendants *all, pid_t supervisor, struct error
 }
 
 /* Removes the names of the VMM's sockets, and kills the processes that the companions have started.
- * This must happen before the companions are killed, since the children of a dead companion cannot
- * be found. The broker does not trust a list of these processes. It kills all processes below the
- * supervisor except the cell and itself. */
+ * These processes must be killed before the companions, since the children of a dead companion
+ * cannot be found. The broker does not trust a list of these processes. The broker kills all
+ * processes below the supervisor except the cell and itself. */
 static int cut(struct vm *vm, struct error *err)
 {
 	const pid_t supervisor = broker_asker();

@@ -3,8 +3,8 @@
  * Serves shared directories. Each directory has a virtiofsd in a cell, in a separate user namespace
  * (idmap.h). The virtiofsd sees only this directory, which may be read-only. Few ids are mapped
  * into the namespace. So the virtiofsd has rights only over the files of this process's user, and
- * over the files that a guest's root has made. It cannot give a file a set-user-ID bit, a
- * set-group-ID bit or a capability (share_filter.h).
+ * over the files that a guest's root has made. The virtiofsd cannot give a file a set-user-ID bit,
+ * a set-group-ID bit or a capability (share_filter.h).
  *
  * This process makes the virtiofsd's listening socket, connects to this socket and removes the
  * socket's name, so that no other process can connect. The path of the directory in the cell
@@ -47,8 +47,8 @@
 
 enum { VIRTIOFSD_FD_LISTEN = 3, VIRTIOFSD_FD_LEASE };
 
-/* The capabilities that virtiofsd needs to act as the guest's users, and to change owners. They
- * hold only for the mapped ids. */
+/* The capabilities that virtiofsd needs to act as the guest's users, and to change owners. The
+ * capabilities hold only for the mapped ids. */
 #define CAPABILITIES                                                                             \
 	"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_SETGID", "CAP_SETUID", \
 		"CAP_MKNOD", "CAP_SYS_CHROOT", "CAP_SETPCAP"

@@ -42,8 +42,8 @@
  * ever, and cannot send to another address (unix_stream_connect() and unix_stream_sendmsg() in
  * Linux's net/unix/af_unix.c).
  */
-/* The bits of a socket's type that are not flags. They are SOCK_TYPE_MASK in Linux's
- * include/linux/net.h. */
+/* The bits of a socket's type that are not flags (SOCK_TYPE_MASK in Linux's
+ * include/linux/net.h). */
 #define SOCK_TYPE 0xf
 #define IS_STREAM                                                                                \
 	{                                                                                        \
@@ -72,9 +72,10 @@
 	}
 /*
  * A row for the commands of ioctl() whose type is the given byte (asm-generic/ioctl.h). All other
- * commands are refused. Among those are the commands that set attributes of a file, such as
- * FS_IOC_SETFLAGS. They need no descriptor for writing: the user who owns the file may use them.
- * The VMM of an ordinary user runs as the user who owns the base, which other machines use too.
+ * commands are refused. Among the refused commands are those that set attributes of a file, such as
+ * FS_IOC_SETFLAGS. Such a command needs no descriptor for writing: the user who owns the file may
+ * use it. The VMM of an ordinary user runs as the user who owns the base, which other machines use
+ * too.
  */
 #define IOCTL_ROW(what, type, why)                                                                \
 	{                                                                                         \

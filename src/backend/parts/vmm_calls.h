@@ -3,7 +3,7 @@
  * The table of what happens at each system call of a VMM. QEMU also has its own list (-sandbox), of
  * calls that QEMU never makes. This table decides about every call of the kernel:
  *
- *   killed   No VMM needs the call. So a process that makes it was taken over, and is ended.
+ *   killed   No VMM needs the call. So a process that makes the call was taken over, and is ended.
  *   refused  The call fails with ENOSYS, as on an older kernel, and C libraries and QEMU can go on.
  *            Every call without a row, and every future call, is refused.
  *   allowed  All other calls. The list was made from the code of QEMU and its libraries, and is
@@ -32,7 +32,7 @@ struct vmm_call {
 	struct scmp_arg_cmp only[2];
 };
 
-/* The rows. They are ordered by fate, and by name among those of one fate. */
+/* The rows, ordered by fate, and by name among the rows of the same fate. */
 extern const struct vmm_call vmm_calls[];
 extern const size_t vmm_call_count;
 

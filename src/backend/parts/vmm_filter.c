@@ -48,8 +48,8 @@ int vmm_filter_open(enum vmm_program program, bool only_logs, int *fd, struct er
 
 	if (!filter)
 		return error_errno(err, ENOMEM, "system call filter of " NAME);
-	/* This is the first call for which libseccomp asks the kernel. It fails if the kernel
-	 * cannot end a whole process, or cannot log a call. */
+	/* This is the first call for which libseccomp asks the kernel. The call fails if the kernel
+	 * cannot end a whole process, or cannot log a system call. */
 	if (seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, action_of(CALL_KILLED, only_logs)) <
 	    0)
 		return error_set(

@@ -69,7 +69,7 @@ enum machine_ram {
 	RAM_PRIVATE,
 };
 
-/* The kinds of network card. They say what the descriptor QEMU_FD_NET is. */
+/* The kinds of network card. The kind says what the descriptor QEMU_FD_NET is. */
 enum machine_card {
 	CARD_NONE,
 	CARD_STREAM, /* a stream socket, on which each frame comes after its length */

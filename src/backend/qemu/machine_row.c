@@ -9,14 +9,15 @@
  * Under KVM the guest gets the frequency from kvm-clock. virtio-mmio must be modern, since
  * vhost-user devices do not work with the legacy form.
  *
- * A machine of arm64 is of the type virt, without firmware. A device tree describes it, and its
- * devices are on PCI for every purpose. virtio-mmio is not faster on this machine, and with it the
- * guest would find the disks in the reverse order.
+ * A machine of arm64 is of the type virt, without firmware. A device tree describes the machine,
+ * whose devices are on PCI for every purpose. virtio-mmio is not faster on this machine, and with
+ * virtio-mmio the guest would find the disks in the reverse order.
  *
  * Firmware. qboot only starts the kernel. SeaBIOS is QEMU's default for q35, and first looks for
  * disks and runs option ROMs. The command line names qboot for microvm too, because the file
  * bios-microvm.bin is qboot in one release of a distribution and SeaBIOS in the next. qboot gives
- * no addresses to PCI devices and no bus numbers to ports. The kernel does that.
+ * no addresses to PCI devices and no bus numbers to ports. The kernel assigns these addresses and
+ * numbers.
  *
  * SeaBIOS leaves the PIC and the PIT switched on, but the ACPI of a microvm guest names no PIC.
  * When such a guest first allows interrupts, it takes the pending interrupt for a division by zero.

@@ -30,7 +30,7 @@ enum slot_has { SLOT_SERVER, SLOT_DESCRIPTOR, SLOT_CHARDEV, SLOT_DEVICE };
 /* One shared directory of a running guest. Each directory has a slot, which is one PCI function of
  * the spare port. */
 struct qemu_slot {
-	/* The virtiofsd of the directory; NULL: this process has ended it. */
+	/* The virtiofsd of the directory; NULL: this process has ended the virtiofsd. */
 	struct companion *server;
 	/* QEMU's end of the connection to the virtiofsd; -1: QEMU has it already. */
 	int qemu_fd;
@@ -143,8 +143,8 @@ void qemu_on_migration(struct qemu *qemu, const json_t *body);
  * with the machine's memory. */
 void qemu_begin_saved(struct qemu *qemu);
 /* A qmp_reply_fn for a command without which the machine cannot run. If QEMU has refused the
- * command, ends the machine: it would stand still for ever although it is recorded as running. If a
- * state cannot be loaded, QEMU itself ends. */
+ * command, ends the machine. Otherwise the machine would stand still for ever although it is
+ * recorded as running. If a state cannot be loaded, QEMU itself ends. */
 void qemu_end_if_refused(void *data, const json_t *result, const struct error *why);
 void qemu_plug_card(struct qemu *qemu); /* called when the restored VM runs and card_due is set */
 /* Function of facts.c: */

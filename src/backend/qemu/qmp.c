@@ -273,8 +273,8 @@ static void on_capabilities(void *data, const json_t *result, const struct error
 		q->events.ready(q->events.data);
 }
 
-/* Takes an answer. If no command waits for this answer, it came after the command's deadline, and
- * is dropped. */
+/* Takes an answer. If no command waits for this answer, the answer came after the command's
+ * deadline, and is dropped. */
 static int qmp_take_answer(struct qmp *q, const json_t *doc, struct error *err)
 {
 	const json_t *id = json_object_get(doc, "id");

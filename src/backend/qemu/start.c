@@ -38,7 +38,7 @@ struct programs {
 	char *qemu, *bwrap;
 	char *data[PROGRAM_DATA];
 	bool qboot; /* one of the directories in `data` has qboot */
-	/* This QEMU is not the distribution's. It has its own data, which it may not find by
+	/* This QEMU is not the distribution's, and has its own data, which QEMU may not find by
 	 * itself. */
 	bool own_data;
 };

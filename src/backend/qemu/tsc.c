@@ -47,7 +47,7 @@ uint32_t tsc_measure_khz(void)
 	struct moment first = read_moment();
 	const struct timespec pause = {.tv_nsec = (long)MEASURE_NS};
 
-	/* This sleep is the interval that is measured. It does not wait for an event. */
+	/* This sleep is the interval that is measured. The sleep does not wait for an event. */
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	struct moment last = read_moment();
 	uint64_t ns = last.ns - first.ns, ticks = last.tsc - first.tsc;
