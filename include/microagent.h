@@ -189,8 +189,8 @@ struct microagent_machine {
 	 * all worktrees of the repository have in common, with its hooks and configuration. The
 	 * guest gets it at the path to which .git leads in the guest. Fails with ERR_INVALID if
 	 * .git is not as `git worktree add` makes it, or if the repository to which .git leads does
-	 * not lead back to this .git. Also fails with ERR_INVALID if the common directory holds
-	 * another share or lies in one. */
+	 * not lead back to this .git. Also fails with ERR_INVALID if the common directory is inside
+	 * another share, or another share is inside the common directory. */
 	bool share_git;
 	struct microagent_rates rates;
 };
@@ -455,8 +455,9 @@ struct microagent_copy {
 	/* A descriptor. When it is readable, the copy ends with ERR_UNAVAILABLE and leaves nothing.
 	 * Nothing is read from the descriptor. 0: no descriptor. */
 	int cancel;
-	/* The largest number of bytes to copy: contents with their holes, and 512 for each file or
-	 * directory below the root of the copy. ERR_CONFLICT if there is more. 0: no limit. */
+	/* The largest number of bytes to copy: contents with their holes, and 512 bytes for each
+	 * file or directory below the root of the copy. ERR_CONFLICT if there is more. 0: no
+	 * limit. */
 	uint64_t limit_bytes;
 	/* A descriptor of a directory of the host, or 0. host_path is then resolved as if this
 	 * directory were the root: neither ".." nor a symbolic link leads out of the directory,
@@ -570,10 +571,10 @@ int microagent_is_running(struct microagent *agent, const char *name, bool *runn
 			  struct error *err);
 /* Waits until the log may have grown, until the workspace's machine has ended or started, or until
  * the descriptor `cancel` is readable (-1: no descriptor). Returns 0 and sets *running to whether
- * any process of the workspace lives. Returns 1 and leaves *running untouched if nobody reads from
- * the descriptor `out` any more (-1: not checked). So a program that prints the log to `out` can
- * end when its reader has gone, even if the machine writes nothing. `watch` is a descriptor that
- * microagent_log_watch() made, and that microagent_log_unwatch() closes. */
+ * any process of the workspace lives. Returns 1 and leaves *running untouched if no process reads
+ * from the descriptor `out` any more (-1: not checked). So a program that prints the log to `out`
+ * can end when its reader has gone, even if the machine writes nothing. `watch` is a descriptor
+ * that microagent_log_watch() made, and that microagent_log_unwatch() closes. */
 int microagent_log_watch(struct microagent *agent, const char *name, struct error *err);
 void microagent_log_unwatch(int watch);
 int microagent_log_wait(struct microagent *agent, const char *name, int watch, int out, int cancel,

@@ -260,12 +260,12 @@ int microagent_session_run_shell(struct microagent_session *session, const char 
 				 const struct microagent_run_limits *limits,
 				 struct microagent_result *out, struct error *err);
 
-/* The pieces in which output is passed to the caller. */
+/* How the output of a command is divided when it is passed to the caller. */
 enum microagent_pieces {
 	/* Whole lines with their newline. The last line of a stream may have no newline. A line of
-	 * more than MICROAGENT_LINE_MAX bytes comes in several pieces. */
+	 * more than MICROAGENT_LINE_MAX bytes comes in several parts. */
 	MICROAGENT_LINES,
-	MICROAGENT_CHUNKS /* pieces of any number of bytes, as they arrive */
+	MICROAGENT_CHUNKS /* any number of bytes at a time, as the bytes arrive */
 };
 #define MICROAGENT_LINE_MAX 65536
 
@@ -330,7 +330,7 @@ struct microagent_session_share {
 /* Gives a session one directory as microagent_session_share_workspace() does, with all options.
  * *told (may be NULL) is an object like *share of microagent_session_share_workspace(), and also
  * has "anyway", "cache" and "timeoutSeconds" if they were given. ERR_UNSUPPORTED if the backend
- * cannot cache as asked. */
+ * cannot cache as `cache` and `timeout_seconds` say. */
 int microagent_session_give_share(struct microagent_session *session,
 				  const struct microagent_session_share *share, json_t **told,
 				  struct error *err);

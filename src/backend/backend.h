@@ -39,10 +39,10 @@ struct vm_events {
 	 * companions have ended and were reaped. This function may free the VM; no other function
 	 * of this struct may do so. */
 	void (*ended)(void *data, enum vm_end end, const char *detail);
-	/* Called when a companion, such as vsockd, has ended without being told to. `said` is the
-	 * last line that the companion wrote to stderr, or "". `code` is the companion's exit code,
-	 * which is EX_TEMPFAIL if the companion needs something that the host lacks. If `fatal` is
-	 * true, this function must kill the VM. */
+	/* Called when a companion, such as vsockd, has ended although this process did not end it.
+	 * `said` is the last line that the companion wrote to stderr, or "". `code` is the
+	 * companion's exit code, which is EX_TEMPFAIL if the companion needs something that the
+	 * host lacks. If `fatal` is true, this function must kill the VM. */
 	void (*companion_lost)(void *data, const char *name, int code, const char *said,
 			       bool fatal);
 	/* Called when the guest has opened a connection, or has tried to open one. `line` describes
@@ -63,8 +63,8 @@ struct vm_events {
 	void (*severed)(void *data, const json_t *names, const struct error *why);
 	/* Called in the broker process, when the broker has found that the VM is cut off. This
 	 * function checks that the process does not itself hold a channel to the guest, which
-	 * completes the proof. Returns 0 if no channel is left, 1 if a channel is left (`err` names
-	 * it), or -1 with an error if the check has failed. */
+	 * completes the proof. Returns 0 if there is no such channel, 1 if there is one (with the
+	 * reason in `err`), or -1 with an error if the check has failed. */
 	int (*cut_off)(void *data, struct error *err);
 	/* Called when the VM can take bytes for its serial console again. */
 	void (*console_room)(void *data);
@@ -343,8 +343,8 @@ struct backend {
 	/* Lets the VM go on after disk_full() or pause(). */
 	int (*resume)(struct vm *vm, struct error *err);
 	/* Pauses the VM between two instructions of the guest. Writes that the guest has begun
-	 * before this may still be under way. `fn` is called once, from the loop, unless the VM is
-	 * freed before. If `fn` gets ERR_TIMEOUT, the VM may still be paused later. */
+	 * before the pause may still be under way. `fn` is called once, from the loop, unless the
+	 * VM is freed before. If `fn` gets ERR_TIMEOUT, the VM may still be paused later. */
 	int (*pause)(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
 	/* Raises the limit layer_room to `bytes`, at most to the length that the layer's file had
 	 * at the boot. `fn` is called once, from the loop, unless the VM is freed before. */
@@ -415,7 +415,8 @@ struct backend {
 	int (*end_all)(struct vm *vm, struct error *err);
 	/* The functions for macOS guests; NULL: the backend has only Linux guests. */
 	const struct backend_macos *macos;
-	/* Kills and reaps the processes of the VM that are left, and frees the VM. Accepts NULL. */
+	/* Kills and reaps the processes of the VM that still exist, and frees the VM. Accepts
+	 * NULL. */
 	void (*free)(struct vm *vm);
 };
 

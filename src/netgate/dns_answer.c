@@ -22,8 +22,7 @@ static size_t read_dns_record(struct bytes b, size_t at, struct record *r)
 
 	if (!name || fixed.len < FIXED || fixed.len - FIXED < u16(fixed, LENGTH))
 		return 0;
-	/* A record of another class than that of the internet gets the type 0, so that it is
-	 * ignored. */
+	/* A record of another class than DNS_IN gets the type 0, so that it is ignored. */
 	r->type = u16(fixed, CLASS) == DNS_IN ? (uint16_t)u16(fixed, 0) : 0;
 	r->ttl = at + name + TTL;
 	r->data = at + name + FIXED;

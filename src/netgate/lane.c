@@ -63,8 +63,8 @@ bool lane_insert(struct lane *l, const uint8_t *frame, size_t len)
 	return true;
 }
 
-/* Moves the beginning of the next frame to the front of the buffer. Is called when no frame is left
- * to write. */
+/* Moves the beginning of the next frame to the front of the buffer. Is called when all frames were
+ * written. */
 static void rewind_buffer(struct lane *l)
 {
 	size_t rest = l->end - l->parsed;
@@ -75,8 +75,8 @@ static void rewind_buffer(struct lane *l)
 	l->end = rest;
 }
 
-/* Receives packets until none is left or the buffer is full, and writes the length of each packet
- * before it. Returns the same values as lane_receive(). */
+/* Receives packets until there is no further packet or the buffer is full, and writes the length of
+ * each packet before it. Returns the same values as lane_receive(). */
 static int receive_packets(struct lane *l)
 {
 	size_t before = l->end;

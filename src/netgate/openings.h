@@ -30,8 +30,8 @@ struct openings {
 	struct held_opening of[OPENINGS_MAX];
 };
 
-/* Returns the slot that keeps the flow's words. If the flow has no slot, gives it one. Returns NULL
- * if no slot is free now. */
+/* Returns the slot that keeps the flow's words. If the flow has no slot, gives the flow a slot.
+ * Returns NULL if no slot is free now. */
 struct held_opening *openings_of(struct openings *openings, struct flow *flow, uint64_t now);
 /* If a slot keeps the flow's words, drops the words and makes the slot free. */
 void openings_release(struct openings *openings, struct flow *flow);

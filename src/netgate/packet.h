@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The number of bytes of the header before a frame: that of virtio 1.2, 5.1.6, without
- * num_buffers. */
+/* The number of bytes of the header before a frame: struct virtio_net_hdr of virtio 1.2, 5.1.6,
+ * without num_buffers. */
 #define PACKET_HEADER 10
 #define PACKET_FRAME_MAX 65549 /* bytes of the Ethernet header and the longest IPv4 packet */
 

@@ -130,8 +130,8 @@ void core_link(struct core *core, bool linked);
 /* Tells the core that the guest's end of the port may have died, and that the guest may open it
  * again. All streams with the guest end, except those that await the guest's answer to a REQUEST.
  * The next core_link(true) sends their REQUESTs again. If that call comes too late, these streams
- * end at their deadlines. A stream that a client requests before that call waits in the same
- * way. */
+ * end at their deadlines. A stream that a client requests before core_link(true) waits for that
+ * call too. */
 void core_lose_agent(struct core *core);
 /* Stops accepting host clients. */
 void core_stop_listening(struct core *core);

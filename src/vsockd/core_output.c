@@ -133,8 +133,8 @@ static unsigned put_data(struct core *core, struct stream *s, struct span *slots
 
 /* Gives a stream one turn. A turn sends only the first thing of this list that the stream has: the
  * packet that opens the stream, the stream's bytes, a SHUTDOWN, an update of the guest's credit
- * (unless an earlier packet has told the credit), a question for the host's credit. Returns how
- * many slots the turn has filled; 0 if there was nothing to send. */
+ * (unless an earlier packet has told the credit), a request that the guest tells its credit.
+ * Returns how many slots the turn has filled; 0 if there was nothing to send. */
 static unsigned output_stream(struct core *core, struct stream *s, struct span *slots, unsigned n,
 			      uint32_t *lengths)
 {

@@ -16,8 +16,8 @@ void core_refuse(struct core *core, const struct refusal *refusal);
 /* Ends and releases the stream at once. If the guest knows the stream, the guest gets an RST. */
 void core_abort(struct core *core, struct stream *s);
 /* Ends the guest's side of the stream. The stream's ports become free. If the host's reader has not
- * yet taken all bytes of the guest, the stream is kept until they are delivered; else it is
- * released. */
+ * yet taken all bytes of the guest, the stream is kept until these bytes are delivered; else the
+ * stream is released. */
 void core_guest_ended(struct core *core, struct stream *s);
 /* If both directions are over, closes the host's side of the stream. If the stream has something
  * for the guest, queues the stream. Must be called after every change of a stream. May release the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The event loop, which hands events of epoll to the core, and to the device (device.h) or the port
- * (port.h) by which the guest is reached. */
+/* The event loop, which passes events of epoll to the core, and to the device (device.h) or the
+ * port (port.h) by which the guest is reached. */
 #ifndef VSOCKD_DAEMON_H
 #define VSOCKD_DAEMON_H
 

@@ -45,8 +45,8 @@ void device_disconnect(struct device *device);
  * -1, the ring gets no new descriptor. Both functions take over `fd`. */
 int device_set_kick(struct device *device, unsigned queue, int fd, struct error *err);
 void device_set_call(struct device *device, unsigned queue, int fd);
-/* If the ring is QUEUE_TX, handles the packets that the driver has left in it. Then stops the ring.
- * Returns the ring's base. */
+/* If the ring is QUEUE_TX, handles the packets that are still in it. Then stops the ring. Returns
+ * the ring's base. */
 uint16_t device_stop_ring(struct device *device, unsigned queue);
 /* Sets the base from which the ring goes on. A paused machine goes on from the base at which the
  * ring was stopped, and its streams continue. Any other base means that a new driver has come: the

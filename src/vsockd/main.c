@@ -19,9 +19,9 @@
 #include "vsockd/options.h"
 
 #define PROGRAM "microagent-vsockd"
-/* The number of descriptors that the program needs beside those of streams: the standard streams,
- * epoll, the listeners, the link, the rings, descriptors in messages, and the sockets of listed
- * ports (isolate.c). */
+/* The number of descriptors that the program needs in addition to the descriptors of streams: the
+ * standard streams, epoll, the listeners, the link, the rings, descriptors in messages, and the
+ * sockets of listed ports (isolate.c). */
 #define OTHER_DESCRIPTORS UINT64_C(96)
 
 static const char capabilities[] =

@@ -143,8 +143,8 @@ static int connect_to_api(struct vm *vm, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* Moves the socket of the vsock into the workspace. Gives it the owner and mode of a socket that
- * this process has made. */
+/* Moves the socket of the vsock into the workspace. Gives the socket the owner and the mode that a
+ * socket of this process has. */
 static int place_vsock(const struct vm *vm, struct error *err)
 {
 	char link[32];

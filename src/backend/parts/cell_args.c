@@ -178,8 +178,8 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 	struct cell_numbers numbers = cell_numbers(spec);
 
 	argv_add(argv, spec->bwrap);
-	/* If the caller has made a user namespace, bwrap makes no new one. In a new user namespace
-	 * the ids would not be mapped. */
+	/* If the caller has made a user namespace, bwrap makes no new user namespace. In a new user
+	 * namespace the ids would not be mapped. */
 	argv_add_list(argv, spec->capabilities ? no_user_namespace : all_namespaces);
 	for (const char *const *name = spec->capabilities; name && *name; name++) {
 		argv_add(argv, "--cap-add");

@@ -78,7 +78,7 @@ bool companions_gone(const struct companions *all); /* returns true if all compa
 /* Returns the first companion that is `gone` and not `settled`. Returns NULL if there is none. */
 struct companion *companions_lost(const struct companions *all);
 void companions_end(struct companions *all); /* calls companion_end() for each companion */
-/* Reads all bytes that are left in the stderr pipes of the companions. */
+/* Reads all bytes that are still in the stderr pipes of the companions. */
 void companions_drain(struct companions *all);
 /* Adds {name, pid} of each companion to the array `list`. */
 void companions_describe(const struct companions *all, json_t *list);

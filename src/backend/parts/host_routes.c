@@ -150,7 +150,7 @@ static void take_address(struct host_routes *routes, struct netlink_bytes body)
 }
 
 /* Takes one message of the kernel. Returns 1 if more messages will come, 0 if this was the last
- * one, or -1 with an error. */
+ * message, or -1 with an error. */
 static int take_route_reply(struct host_routes *routes, const struct netlink_reply *reply,
 			    struct error *err)
 {

@@ -17,8 +17,8 @@ struct stderr_log {
 	const char *name; /* the child's name, for the log */
 	int fd;
 	size_t len;
-	/* The beginning of a line that is not complete yet. A line that is too long is cut into
-	 * pieces. */
+	/* The beginning of a line that is not complete yet. A line that is too long is logged as
+	 * several lines. */
 	char line[STDERR_LINE];
 	char last[STDERR_LINE]; /* the last complete line; "": there is none */
 };

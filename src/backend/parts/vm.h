@@ -117,13 +117,15 @@ struct vm {
 	enum vm_end end;   /* the kind of end that the VMM has announced */
 	char detail[256];
 	struct stderr_log vmm_stderr;
-	/* The timer of vm_grace(). When it fires, the processes that are left are killed. */
+	/* The timer of vm_grace(). When the timer fires, the processes that still run are
+	 * killed. */
 	struct loop_watch *grace_timer;
 
 	/* The inode numbers of the sockets that the VMM keeps in quarantine. */
 	unsigned long long kept[VM_KEPT_MAX];
 	size_t kept_count;
-	/* The name of the other end of a connection that the VMM keeps in quarantine. */
+	/* The socket name that this process's end has, on a connection that the VMM has accepted
+	 * and keeps in quarantine. */
 	struct sockaddr_un kept_peer;
 	/* The length of kept_peer in bytes; 0: there is no such connection. */
 	socklen_t kept_peer_len;
@@ -136,7 +138,7 @@ struct vm {
 /* Sets all members of *vm, from `boot`. If the function fails, the caller must call vm_close(). */
 int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 	    const struct vm_boot *boot, const struct vm_events *events, struct error *err);
-/* Kills and reaps all processes that are left, and frees everything except the struct itself. */
+/* Kills and reaps all processes that still exist, and frees everything except the struct itself. */
 void vm_close(struct vm *vm);
 /* Notes the VMM's end of a channel that the VMM keeps in quarantine. */
 int vm_keep(struct vm *vm, int vmm_end, struct error *err);

@@ -68,8 +68,8 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 		    why.code != ERR_NOT_FOUND)
 			status = error_copy(err, &why);
 	}
-	/* A process may have started another one before it was stopped. So the processes are listed
-	 * a second time. */
+	/* A process may have started another process before it was stopped. So the processes are
+	 * listed a second time. */
 	if (status == 0)
 		status = descendants_add(&again, &vmm, err);
 	if (status == 0 && again.count > below->count)

@@ -13,8 +13,9 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 void vm_thaw(const struct vm *vm, struct descendants *below);
 
 /* Looks for descriptors that lead out of the machine, in a VMM that is being severed, and cuts
- * their connections. Returns 0 if no such descriptor is left. Returns 1 if one is left, which `err`
- * names. Returns -1 with an error if the VMM cannot be examined. */
+ * their connections. Returns 0 if there is no such descriptor any more. Returns 1, with the reason
+ * in `err`, if there may still be such a descriptor. Returns -1 with an error if the VMM cannot be
+ * examined. */
 int vm_held(const struct vm *vm, struct error *err);
 
 #endif

@@ -118,8 +118,9 @@ static int cut(struct vm *vm, struct error *err)
 	return 0;
 }
 
-/* Returns 0 if no part of the machine can reach out any more. Returns 1 if one can, which `err`
- * names. Returns -1 with an error if this cannot be found out. */
+/* Returns 0 if no part of the machine can reach out any more. Returns 1, with the reason in `err`,
+ * if a part of the machine may still reach out. Returns -1 with an error if this cannot be found
+ * out. */
 static int count_left(const struct vm *vm, struct error *err)
 {
 	if (!descendants_gone(&vm->severed)) {
@@ -196,7 +197,7 @@ const struct broker_duty vm_sever_duty = {serve_sever};
 /* --- ending all processes --------------------------------------------------------------------- */
 
 /* Kills all processes below the supervisor. Returns true if there was none. A process may start
- * another one before it is killed, so the caller repeats this until the result is true. */
+ * another process before it is killed, so the caller repeats the call until the result is true. */
 static bool kill_all_below(const struct vm *vm, pid_t supervisor, struct error *err)
 {
 	struct descendants all = {.spared = {getpid()}};

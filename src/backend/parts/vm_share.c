@@ -192,8 +192,8 @@ static int start_server_process(const struct server *server, struct proc *out, s
 
 /* Opens the directory that the pass names. The pass comes from the command that has asked for the
  * share. Returns the directory's descriptor, which the caller closes, or -1 with an error. A
- * request can get fewer rights than the pass gives, and never more. The rules for directories are
- * the same as in the command. */
+ * request can get fewer rights than the pass gives, and never more. The directory must meet the
+ * same rules that the command has checked. */
 static int open_given(const struct vm *vm, size_t number, bool read_only, struct share_terms *terms,
 		      struct error *err)
 {

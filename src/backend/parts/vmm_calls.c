@@ -32,7 +32,7 @@
 	}
 #define CLONE_KILLED(flag, why) CLONE_ONLY(#flag, KILLED, flag, flag, why)
 /*
- * The rows for socket() and socketpair() allow only SOCK_STREAM. A VMM could hand a socket that it
+ * The rows for socket() and socketpair() allow only SOCK_STREAM. A VMM could pass a socket that it
  * has made to the live supervisor. With this socket the supervisor could do what the VMM cannot:
  * send to a daemon of the host, or make the broker keep a port of the host.
  *
@@ -60,8 +60,8 @@
 	}
 /*
  * A row for a command of fcntl() that is allowed. All other commands are refused. With F_SETLEASE,
- * other processes of the host would have to wait for the VMM when they open one of its files. With
- * F_SETOWN, F_SETSIG, O_ASYNC and F_NOTIFY, the kernel sends signals.
+ * other processes of the host would have to wait for the VMM when they open one of the VMM's files.
+ * With F_SETOWN, F_SETSIG, O_ASYNC and F_NOTIFY, the kernel sends signals.
  */
 #define FCNTL_ROW(command, why)                                                             \
 	{                                                                                   \
@@ -459,7 +459,7 @@ const struct vmm_call vmm_calls[] = {
 
 	/*
 	 * Calls that only Firecracker may need. QEMU gets sockets that are ready to use, so it does
-	 * not need these calls. In QEMU they would be a danger. The live supervisor may hand QEMU a
+	 * not need these calls. In QEMU they would be a danger. The live supervisor may pass QEMU a
 	 * TCP socket of the host's network, and QEMU could connect that socket again or make it a
 	 * listener.
 	 */

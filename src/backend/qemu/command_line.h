@@ -60,7 +60,7 @@ struct machine_link {
 	int fd; /* the number of the tap's descriptor in the QEMU process */
 };
 
-/* The ways in which the guest's memory can be made. */
+/* The kinds of memory that a guest can have. */
 enum machine_ram {
 	RAM_OWN,  /* new memory, which only this machine and its companions use */
 	RAM_FILE, /* the file QEMU_FD_RAM, which only this machine uses */

@@ -101,7 +101,8 @@ static bool is_fine(const struct qemu *qemu, const char *reason)
 }
 
 /* Ends a machine that has stopped without being told to. QEMU is told to quit and is not killed,
- * because it may still hold data for the disks. vm_grace() makes sure that QEMU ends. */
+ * because QEMU may still have data that it must write to the disks. vm_grace() makes sure that QEMU
+ * ends. */
 static void give_up(struct qemu *qemu, const char *reason)
 {
 	const char *text = "the reason is not known";

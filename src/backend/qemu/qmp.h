@@ -2,8 +2,8 @@
 /*
  * A client of the QEMU machine protocol (QMP) on a connected socket, driven by the loop. QEMU is
  * not trusted, since a guest may have escaped into it. So the length of a line, the number of lines
- * in one round of the loop, and the bytes that are kept are limited. A breach of the protocol ends
- * only the connection.
+ * in one round of the loop, and the bytes that wait to be handled are limited. A breach of the
+ * protocol ends only the connection.
  */
 #ifndef BACKEND_QEMU_QMP_H
 #define BACKEND_QEMU_QMP_H
@@ -47,7 +47,7 @@ int qmp_send(struct qmp *qmp, const char *command, json_t *arguments, qmp_reply_
  * if the connection is not ready yet, or if QEMU has not read the earlier commands. */
 int qmp_send_fd(struct qmp *qmp, const char *command, json_t *arguments, int fd,
 		qmp_reply_fn *reply, void *data, struct error *err);
-/* Reads and handles all messages that are left in the socket. Called when QEMU has ended. */
+/* Reads and handles all messages that are still in the socket. Called when QEMU has ended. */
 void qmp_drain(struct qmp *qmp);
 /* Closes the connection and frees the client. Accepts NULL. May be called from any callback. */
 void qmp_free(struct qmp *qmp);
