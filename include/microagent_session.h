@@ -376,7 +376,7 @@ int microagent_session_set_quota(struct microagent_session *session, int64_t mib
  * command can change keys and generators in each new machine: see on_fork.
  */
 
-/* How a session is forked. Start from {0}. */
+/* The settings with which a session is forked. Start from {0}. */
 struct microagent_fork_spec {
 	int64_t count; /* number of forks, 1 to 100 */
 	int cancel;    /* when this descriptor is readable, the call ends with ERR_UNAVAILABLE; 0:
@@ -487,7 +487,7 @@ json_t *microagent_archive_remove_older(struct microagent *agent, int64_t second
 
 /* --- pools ----------------------------------------------------------------------------------- */
 
-/* Which sessions a pool keeps. Start from {0}. */
+/* The number and the properties of the sessions that a pool keeps. Start from {0}. */
 struct microagent_pool_spec {
 	const char *base; /* the name of the base, required; NAME stands for the newest version at
 			   * the time of the call */

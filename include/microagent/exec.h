@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* The caller's side of a terminal in the guest. */
+/* The caller's terminal, for a command that runs on a terminal of the guest. */
 struct microagent_terminal {
 	int resized; /* a descriptor that is readable when the size has changed; -1: the size never
 		      * changes */

@@ -104,7 +104,7 @@ enum vm_origin {
 struct vm_macos {
 	/* Descriptors that are opened read-only. The caller has checked the hashes of the files. */
 	int hardware_model_fd, machine_identifier_fd;
-	int auxiliary_fd; /* a descriptor that is opened for reading and writing */
+	int auxiliary_fd; /* the auxiliary storage, opened for reading and writing */
 };
 
 /* A network card of the guest. The caller has made the tap on the host's side of the card. */

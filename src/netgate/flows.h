@@ -63,7 +63,7 @@ struct flow {
 	 * there is no such entry. */
 	uint8_t slot;
 	bool has_said; /* bytes of the guest's stream were kept, so `said` is set */
-	bool is_over;  /* one side has ended the connection */
+	bool is_over;  /* the guest or its peer has ended the connection */
 	uint8_t line;  /* enum flow_line */
 	/* The sequence number at which the latest kept bytes of the guest's stream begin. */
 	uint32_t said;
@@ -99,7 +99,7 @@ struct flow *flows_find(struct flows *flows, const struct flow_key *key, uint64_
 /* Returns true if the guest has sent a frame of this flow within idle_ns, and the flow is not shut.
  * A name need not have opened the flow. */
 bool flows_knows(const struct flows *flows, const struct flow_key *key, uint64_t now);
-/* Notes that one side has ended the connection. */
+/* Notes that the guest or its peer has ended the connection. */
 void flows_end(struct flows *flows, const struct flow_key *key);
 /* Sets the state of the flow's line. `now` is the time in ns of the change. */
 void flows_set_line(struct flows *flows, struct flow *flow, enum flow_line line, uint64_t now);

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LANE_BYTES 524288 /* bytes of the buffer: room for several of the longest frames */
+#define LANE_BYTES 524288 /* size of the buffer in bytes: room for several of the longest frames */
 #define LANE_LENGTH 4
 
 struct lane {

@@ -16,7 +16,7 @@
 /* The number of bytes of the header before a frame: struct virtio_net_hdr of virtio 1.2, 5.1.6,
  * without num_buffers. */
 #define PACKET_HEADER 10
-#define PACKET_FRAME_MAX 65549 /* bytes of the Ethernet header and the longest IPv4 packet */
+#define PACKET_FRAME_MAX 65549 /* size in bytes of an Ethernet header and the longest IPv4 packet */
 
 /* Returns true if the descriptor is a packet socket. */
 bool packet_is(int fd);

@@ -21,7 +21,7 @@
 struct refusals {
 	uint64_t per_second;
 	uint64_t second; /* time in ns when the second began in which answers are counted */
-	uint64_t sent;	 /* number of answers in that second */
+	uint64_t sent;	 /* number of answers since the time `second` */
 };
 
 /* Writes the answer to a refused frame of the guest, which screen_frame() has found sound. Returns

@@ -36,7 +36,7 @@ struct teller {
 	uint32_t guest;
 	uint64_t per_second;
 	uint64_t second; /* time in ns when the second began in which lines are counted */
-	uint64_t told;	 /* number of lines in that second */
+	uint64_t told;	 /* number of lines since the time `second` */
 	/* The number of connections that have got no line and are not yet in a line "N connections
 	 * more were not listed". */
 	uint64_t unlisted;

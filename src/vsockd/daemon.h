@@ -41,7 +41,7 @@ struct daemon {
 	int idle_ms;  /* the time in ms without an event after which guest memory is released */
 	int busy_fd;  /* the eventfd for the messages of vsockd_tells.h; -1: there is none */
 	bool busy;    /* the last message to busy_fd said that the host has a stream */
-	bool began;   /* the message that the guest was seen was sent to busy_fd */
+	bool began;   /* the message that the guest's kernel runs was sent to busy_fd */
 	bool trimmed; /* nothing has happened since guest memory was last released */
 	struct log *log;
 	struct core core;

@@ -38,7 +38,7 @@
 #include "base/platform/linux/isolate.h"
 #include "base/platform/linux/userns.h"
 
-#define PORT_NAME 11 /* bytes of a decimal port and its NUL */
+#define PORT_NAME 11 /* the most bytes of a decimal port number with its NUL */
 
 /* --- root ------------------------------------------------------------------------------------- */
 

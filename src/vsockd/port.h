@@ -26,7 +26,7 @@ struct port {
 	struct core *core;
 	struct log *log;
 	int fd;	       /* the connected socket; -1: there is no connection */
-	bool readable; /* the socket may have bytes to read, or its end */
+	bool readable; /* the socket may have bytes to read, or may be at its end */
 	bool writable;
 	/* The other end has shut down. The socket must be read until its end, since no further
 	 * event will come. */

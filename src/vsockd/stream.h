@@ -75,7 +75,7 @@ struct stream {
 	bool named : 1;	    /* the table finds the stream by its ports */
 	/* The guest knows the stream, so the guest must be told when the stream ends. */
 	bool known : 1;
-	bool readable : 1; /* the host's socket may have bytes, or its end */
+	bool readable : 1; /* the host's socket may have bytes to read, or may be at its end */
 	/* The host's end has shut down. The host's socket must be read until its end, since no
 	 * further event will come. */
 	bool hung_up : 1;

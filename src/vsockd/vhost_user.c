@@ -56,7 +56,7 @@ enum vhost_request {
 	(PROTOCOL_MQ | PROTOCOL_REPLY_ACK | PROTOCOL_CONFIG | PROTOCOL_RESET_DEVICE)
 
 #define CONFIG_HEADER 12
-#define CONFIG_SPACE 8 /* bytes of struct virtio_vsock_config, which has the guest's CID */
+#define CONFIG_SPACE 8 /* size in bytes of struct virtio_vsock_config, which has the guest's CID */
 
 /* --- payloads -------------------------------------------------------------------------------- */
 

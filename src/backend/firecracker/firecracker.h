@@ -72,7 +72,7 @@ struct firecracker {
 	/* The supervisor has got its one connection to the API. Used only in the broker. */
 	bool connected;
 
-	int stdin_fd, stdout_fd; /* this process's ends of the serial console */
+	int stdin_fd, stdout_fd; /* this process's descriptors of the pipes of the serial console */
 	struct loop_watch *stdin_watch, *stdout_watch;
 };
 static_assert(offsetof(struct firecracker, vm) == 0, "fc_of() is a cast");

@@ -241,7 +241,8 @@ int fc_run_connect(struct firecracker *fc, struct error *err)
 	struct broker_message out = {0};
 	struct stat st;
 
-	/* The broker is asked only when the API's socket exists. */
+	/* The broker is asked only if the API's socket exists, since this function is called again
+	 * and again until then. */
 	if (fstatat(fc->vm.workspace_fd, VM_RUN_DIR "/" FC_API_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_set(
 			err, ERR_NOT_FOUND,

@@ -83,7 +83,8 @@ struct cell_spec {
 		/* The capabilities that the program's root keeps. NULL: the program is not in a
 		 * namespace of the caller. */
 		*capabilities;
-	const struct cell_share *share; /* a directory that the cell sees; NULL: there is none */
+	const struct cell_share *share; /* a directory that the cell sees; NULL: the cell sees no
+					 * such directory */
 	/* Variables that the program and bwrap get in addition to cell_environment, as NAME, VALUE,
 	 * NAME, VALUE and so on. NULL ends the array. A NULL array means that there are none. */
 	const char *const *environment;

@@ -55,7 +55,7 @@ struct vm_net {
 
 /* The properties in which VMMs differ from each other. */
 struct vmm_kind {
-	const char *name; /* the VMM's name for people */
+	const char *name; /* the VMM's name, as messages have it */
 	/* The functions that find the VMM's executables; NULL ends the array. */
 	program_finder *const *binaries;
 	/* Reads the last bytes that the VMM has written. Called when the VMM has ended. */
