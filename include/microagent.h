@@ -452,7 +452,7 @@ struct microagent_copy {
 	 * so far, and with the path that is being copied, relative to the root of the copy. May be
 	 * NULL. */
 	void (*progress)(void *data, uint64_t bytes, const char *path);
-	/* A descriptor. When it is readable, the copy ends with ERR_UNAVAILABLE and leaves nothing.
+	/* When this descriptor is readable, the copy ends with ERR_UNAVAILABLE and leaves nothing.
 	 * Nothing is read from the descriptor. 0: no descriptor. */
 	int cancel;
 	/* The largest number of bytes to copy: contents with their holes, and 512 bytes for each

@@ -191,12 +191,12 @@ struct vm_share {
 };
 
 /* Called when the share is attached. If `why` is NULL, the guest can mount the share. Otherwise
- * `why` is the reason why it cannot. */
+ * `why` is the reason why the guest cannot mount the share. */
 typedef void vm_share_fn(void *data, const struct error *why);
 
 /* Called when a save has ended. `stopped_ns` is the monotonic time at which the machine was
- * stopped, in ns. If `why` is NULL, the machine was saved. Otherwise `why` is the reason why it was
- * not. */
+ * stopped, in ns. If `why` is NULL, the machine was saved. Otherwise `why` is the reason why the
+ * machine was not saved. */
 typedef void vm_saved_fn(void *data, uint64_t stopped_ns, const struct error *why);
 
 #define VM_BROKER_FDS 4
@@ -350,8 +350,8 @@ struct backend {
 	 * at the boot. `fn` is called once, from the loop, unless the VM is freed before. */
 	int (*layer_room)(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data,
 			  struct error *err);
-	/* Gives bytes to the serial console. Returns how many bytes the VM has taken. If it has not
-	 * taken all, console_room() is called later. */
+	/* Gives bytes to the serial console. Returns how many bytes the VM has taken. If the VM has
+	 * not taken all bytes, console_room() is called later. */
 	size_t (*console)(struct vm *vm, const uint8_t *bytes, size_t len);
 	/* Asks the guest to use only `mib` MiB of its memory, and gives it LIMIT_BALLOON_MS to
 	 * release the rest. After that `fn` is called once, from the loop, unless the VM ends

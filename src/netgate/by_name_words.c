@@ -116,8 +116,8 @@ bool by_name_words(struct gate *g, struct flow *flow, const struct flow_key *key
 			return false;
 		if (offset == 0 || offset >= held->len)
 			return true;
-		/* The guest has sent the last segment of its words again, since nobody has
-		 * acknowledged this segment. netgate itself has acknowledged the earlier segments,
+		/* The guest has sent the last segment of its words again, since no acknowledgement
+		 * of this segment has come. netgate itself has acknowledged the earlier segments,
 		 * so netgate sends passt all words once more. */
 		let_through(g, held, flow->start, frame);
 		return false;
@@ -135,8 +135,8 @@ bool by_name_words(struct gate *g, struct flow *flow, const struct flow_key *key
 	return judge_words(g, flow, key, held, frame, segment);
 }
 
-/* Notes a segment that passt sends to the guest: its acknowledgement says how many of the guest's
- * words passt has taken. */
+/* Notes a segment that passt sends to the guest. The acknowledgement in the segment says how many
+ * of the guest's words passt has taken. */
 void by_name_heard(struct gate *g, const struct segment *s)
 {
 	const struct flow_key key = segment_flow(s);

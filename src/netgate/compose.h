@@ -9,7 +9,7 @@
 
 #include "netgate/bytes.h"
 
-/* The bytes of a TCP frame, and of a UDP frame, without payload. */
+/* The size in bytes of a TCP frame, and of a UDP frame, without payload. */
 #define COMPOSE_BARE (ETHERNET_HEADER + IPV4_HEADER + TCP_HEADER)
 #define COMPOSE_DATAGRAM (ETHERNET_HEADER + IPV4_HEADER + UDP_HEADER)
 /* An ICMP message about a datagram quotes the IPv4 header of the datagram and the 8 bytes behind it

@@ -8,8 +8,8 @@
 enum {
 	DNS_PORT = 53,
 	DNS_HEADER = 12,
-	DNS_TYPE_AND_CLASS = 4, /* the bytes of the type and class of a question, which follow its
-				 * name */
+	DNS_TYPE_AND_CLASS = 4, /* the size in bytes of the type and class of a question, which
+				 * follow the question's name */
 	/* Bits of the flags in the header: */
 	DNS_ANSWER = 0x8000,
 	DNS_OPCODE = 0x7800,

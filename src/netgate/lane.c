@@ -97,8 +97,8 @@ static int receive_packets(struct lane *l)
 	return 1;
 }
 
-/* Receives frames. Returns 1 if bytes were received, 0 if there are none now, -1 if no bytes will
- * ever come again. */
+/* Receives frames. Returns 1 if bytes were received, 0 if there are no bytes now, -1 if no bytes
+ * will ever come again. */
 static int lane_receive(struct lane *l)
 {
 	if (l->from_packets)

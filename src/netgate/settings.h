@@ -10,8 +10,8 @@
 #include "netgate/egress.h"
 
 struct settings {
-	bool help, version; /* if one is true, netgate only prints the help or the version, and
-			     * ends */
+	bool help, version; /* if one of the two is true, netgate only prints the help or the
+			     * version, and ends */
 	bool unconfined;    /* if no namespaces can be made, netgate goes on without them */
 	int vm_fd, passt_fd, supervisor_fd, lease_fd; /* descriptors of the command line; -1: not
 						       * given */

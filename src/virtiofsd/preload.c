@@ -160,8 +160,8 @@ static __thread struct {
 	char name[NAME_MAX + 1];
 } created = {.fd = -1};
 
-/* Keeps the file at `path` below the directory `at`, since virtiofsd will look this file up as
- * `name` next. */
+/* Keeps a descriptor of the file at `path` in the directory `at`, since virtiofsd will look this
+ * file up as `name` next. */
 static void keep_created(int at, const char *path, int flags, int dirfd, const char *name)
 {
 	if (created.fd >= 0)

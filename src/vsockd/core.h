@@ -112,7 +112,7 @@ unsigned core_wants(const struct core *core);
 unsigned core_output(struct core *core, struct span *slots, unsigned n, uint32_t *lengths);
 
 /* Functions that handle an event of epoll: core_listen_event() handles an event of the type
- * POLL_LISTEN, core_stream_event() one of the type POLL_STREAM. */
+ * POLL_LISTEN, core_stream_event() an event of the type POLL_STREAM. */
 void core_listen_event(struct core *core);
 void core_stream_event(struct core *core, union poll_ref ref, uint32_t events);
 

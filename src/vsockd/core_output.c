@@ -92,7 +92,7 @@ static ssize_t read_host(struct core *core, struct stream *s, const struct span 
 	/* If the read returns fewer bytes than it had room for, the socket is empty, and an event
 	 * will announce more bytes. There are two exceptions. After hung_up no further event comes.
 	 * And a read ends early if the client has passed descriptors (the kernel closes them, since
-	 * nobody takes them). */
+	 * the daemon does not receive them). */
 	if (got < 0 || ((size_t)got < *room && !s->hung_up && !(m.msg_flags & MSG_CTRUNC)))
 		s->readable = false;
 	return got;

@@ -31,8 +31,8 @@ union poll_ref core_ref(const struct core *core, const struct stream *s);
  * stream's buffer. The caller has checked that `payload` is not longer than the guest's credit, so
  * the buffer has room. */
 void host_send(struct core *core, struct stream *s, struct span *payload);
-/* Writes the kept bytes to the host's socket. When no byte is left, and the guest has said that it
- * sends no more, shuts the socket down for writing. */
+/* Writes the kept bytes to the host's socket. When all bytes were written, and the guest has said
+ * that it sends no more, shuts the socket down for writing. */
 void host_flush(struct core *core, struct stream *s);
 /* Connects to the port's socket. Returns a new non-blocking descriptor. Returns -1 if the
  * connection fails; the reason is then in the log. */

@@ -111,7 +111,7 @@ static int on_vhost(struct daemon *d, union poll_ref ref, uint32_t events, struc
 }
 
 /* Accepts one connection and closes the listener, since only one connection is allowed. Returns 1
- * if *out has the connection, 0 if there is none yet, -1 with an error. */
+ * if *out has the connection, 0 if there is no connection yet, -1 with an error. */
 static int accept_one(int *listener, int *out, struct error *err)
 {
 	/* cppcheck-suppress nullPointer ; accept4() allows it */
@@ -240,7 +240,7 @@ void daemon_tell_busy(struct daemon *d, int fd)
 	d->busy_fd = fd;
 }
 
-/* Writes a message to the eventfd. Returns true if the message was written. If it was not, the next
+/* Writes a message to the eventfd. Returns true if the message was written. Otherwise the next
  * round tries again. */
 static bool tell(struct daemon *d, uint64_t what)
 {

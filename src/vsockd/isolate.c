@@ -112,8 +112,8 @@ static int enter_root(const struct isolate_config *c, struct error *err)
 /* --- all stages ------------------------------------------------------------------------------- */
 
 /* Isolates the daemon after its change of identity, with the rights that it still has. held[i] is a
- * descriptor of the socket of port i; -1: there is none. If no namespaces can be made, the daemon
- * keeps these descriptors, reaches the sockets through them, and sets held[i] to -1. */
+ * descriptor of the socket of port i; -1: there is no such socket. If no namespaces can be made,
+ * the daemon keeps these descriptors, reaches the sockets through them, and sets held[i] to -1. */
 static int isolate_as_user(const struct isolate_config *c, int *held, struct error *no_namespaces,
 			   struct error *err)
 {

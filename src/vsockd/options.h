@@ -11,7 +11,7 @@
 #include "vsockd/core.h"
 
 struct options {
-	/* If one of them is true, the program only prints the help, the version or its
+	/* If one of these three is true, the program only prints the help, the version or its
 	 * capabilities, and ends. */
 	bool help, version, capabilities;
 	bool unconfined; /* if namespaces cannot be made, the program works without them */

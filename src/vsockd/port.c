@@ -91,7 +91,7 @@ static bool take_port_packet(struct port *port)
 	return true;
 }
 
-/* Reads the bytes that have come. Returns false if none have come. */
+/* Reads the bytes that have come. Returns false if no bytes have come. */
 static bool fill_input(struct port *port)
 {
 	struct iovec iov;

@@ -54,8 +54,8 @@ static ssize_t receive_part(struct vhost_link *link, void *to, size_t len)
 	return got;
 }
 
-/* Reads until `want` bytes of the message have come. Returns 1 if they have come, 0 at the end of
- * the connection, or -1 with errno (EAGAIN: not all bytes have come yet). */
+/* Reads until `want` bytes of the message have come. Returns 1 if these bytes have come, 0 at the
+ * end of the connection, or -1 with errno (EAGAIN: not all bytes have come yet). */
 static int fill_message(struct vhost_link *link, uint32_t want)
 {
 	while (link->got < want) {
@@ -71,8 +71,8 @@ static int fill_message(struct vhost_link *link, uint32_t want)
 	return 1;
 }
 
-/* Reads a whole message. Returns 1 if it has come, 0 at the end of the connection, or -1. On -1
- * errno has the reason, or errno is 0 and *err has the reason. */
+/* Reads a whole message. Returns 1 if the message has come, 0 at the end of the connection, or -1.
+ * On -1 errno has the reason, or errno is 0 and *err has the reason. */
 static int read_message(struct vhost_link *link, struct error *err)
 {
 	int rc = fill_message(link, VHOST_HEADER);

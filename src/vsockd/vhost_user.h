@@ -15,7 +15,7 @@
 #include "vsockd/device.h"
 
 #define VHOST_HEADER 12
-/* The most bytes of a payload. The longest known one, of SET_MEM_TABLE, has 264. */
+/* The most bytes of a payload. The longest known payload, of SET_MEM_TABLE, has 264 bytes. */
 #define VHOST_PAYLOAD 320
 #define VHOST_FDS MEMORY_REGIONS
 

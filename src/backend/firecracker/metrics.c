@@ -2,9 +2,9 @@
 /*
  * Keeps the metrics that Firecracker counts about itself:
  * https://github.com/firecracker-microvm/firecracker/blob/main/docs/metrics.md. Firecracker writes
- * them as a line of JSON, once a minute and when it ends. The last line is kept in the workspace,
- * for a person who wants to know what a device or the rate limiter has done. A guest may have taken
- * over Firecracker, so nothing depends on the metrics.
+ * the metrics as a line of JSON, once a minute and when it ends. The last line is kept in the
+ * workspace, for a person who wants to know what a device or the rate limiter has done. A guest may
+ * have taken over Firecracker, so nothing depends on the metrics.
  */
 #include <errno.h>
 #include <string.h>

@@ -271,8 +271,8 @@ static int spawn_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 	struct unreachable u;
 	int status;
 
-	/* A cell without its own user id runs as the user of this process. So it reaches the same
-	 * paths as this process. */
+	/* A cell without its own user id runs as the user of this process. So the cell reaches the
+	 * same paths as this process. */
 	if (!cell_id())
 		return start_bwrap(spec, cell, err);
 	if (find_unreachable(spec, &u, err) < 0)

@@ -34,7 +34,7 @@
 #define CELL_NOBODY 65534u
 #define CELL_TUN "/dev/net/tun"
 
-/* A read-only file of the cell, which has the bytes of `fd` from position 0 on. Reading them
+/* A read-only file of the cell, which has the bytes of `fd` from position 0 on. Reading these bytes
  * changes the position of `fd`. */
 struct cell_data {
 	int fd;
@@ -86,7 +86,8 @@ struct cell_spec {
 	const struct cell_share *share; /* a directory that the cell sees; NULL: the cell sees no
 					 * such directory */
 	/* Variables that the program and bwrap get in addition to cell_environment, as NAME, VALUE,
-	 * NAME, VALUE and so on. NULL ends the array. A NULL array means that there are none. */
+	 * NAME, VALUE and so on. NULL ends the array. A NULL array means that there are no such
+	 * variables. */
 	const char *const *environment;
 	int filter; /* a file with a compiled system call filter; 0: there is no filter */
 };

@@ -38,8 +38,9 @@ static int read_children(int tasks, const char *thread, char text[CHILDREN_TEXT]
 }
 
 /* Returns true if the process descends from `top`. After a pid was listed, its process may end, and
- * a process that does not descend from `top` may get the pid. So this is checked after the pidfd
- * was opened. If the parent of a process has ended, an earlier ancestor has become its parent. */
+ * a process that does not descend from `top` may get the pid. So the ancestors are checked after
+ * the pidfd was opened. If the parent of a process has ended, an earlier ancestor has become its
+ * parent. */
 static bool is_below(const struct proc *process, pid_t top)
 {
 	pid_t above = process->pid;

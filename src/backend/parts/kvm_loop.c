@@ -4,7 +4,7 @@
  * usable: a paravirtual KVM emulates ordinary 64-bit code, some thousand times too slowly to boot a
  * kernel. The result of the code is a 64-bit constant. So the test fails on a processor that
  * executes the same bytes as 32-bit code. kvm_loop_amd64.c and kvm_loop_arm64.c prepare the
- * processor. Each of them is for a host of its architecture.
+ * processor. Each of these two files is for a host of its architecture.
  */
 #include "backend/parts/kvm_loop.h"
 

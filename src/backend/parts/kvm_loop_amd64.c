@@ -42,8 +42,8 @@ static void amd64_fill(uint8_t *memory)
 	memcpy(memory + CODE, amd64_loop, sizeof(amd64_loop));
 }
 
-/* Reserves three pages of the guest's address space. KVM needs them on older Intel processors, and
- * ignores this call on others. */
+/* Reserves three pages of the guest's address space. KVM needs these pages on older Intel
+ * processors, and ignores this call on other processors. */
 static void amd64_prepare(int vm)
 {
 	ioctl(vm, KVM_SET_TSS_ADDR, 0xfffbd000);

@@ -44,8 +44,8 @@ char *program_newidmap(const char *name, struct error *err)
 
 char *program_virtiofsd(struct error *err)
 {
-	/* The paths of virtiofsd: first in Debian 13 and Fedora, then in Arch, then in Debian
-	 * 12. */
+	/* The paths of virtiofsd in the distributions: in Debian 13 and Fedora, in Arch, and in
+	 * Debian 12. */
 	static const char *const places[] = {"/usr/libexec/virtiofsd", "/usr/lib/virtiofsd",
 					     "/usr/lib/qemu/virtiofsd"};
 	const char *named = getenv("MICROAGENT_VIRTIOFSD");

@@ -10,7 +10,7 @@
 
 typedef char *program_finder(struct error *err);
 
-/* Finds bwrap in PATH. If it is missing, fails with ERR_UNAVAILABLE, and the message names the
+/* Finds bwrap in PATH. If bwrap is missing, fails with ERR_UNAVAILABLE, and the message names the
  * package. */
 char *program_bwrap(struct error *err);
 /* Finds the program true(1), which the test of a cell runs. */
@@ -26,7 +26,7 @@ char *program_virtiofsd(struct error *err);
  * PATH. */
 char *program_vsockd(struct error *err);
 char *program_netgate(struct error *err);
-/* Finds passt in PATH. If it is missing, fails with ERR_UNAVAILABLE, and the message names the
+/* Finds passt in PATH. If passt is missing, fails with ERR_UNAVAILABLE, and the message names the
  * package. */
 char *program_passt(struct error *err);
 

@@ -25,9 +25,9 @@ struct virtiofsd {
 /* Finds the program and its kind. The program is $MICROAGENT_VIRTIOFSD, or else one at the paths of
  * the distributions. Fails with ERR_UNAVAILABLE if there is no program; the message names the
  * package. Also fails with ERR_UNAVAILABLE if the program's answer to --version is not known; the
- * message quotes the answer. */
+ * message names the program's path. */
 int virtiofsd_find(struct virtiofsd *out, struct error *err);
-/* Accepts a struct whose members are all 0, and sets all members to 0. */
+/* Frees the path, and sets all members to 0. Accepts a struct whose members are all 0. */
 void virtiofsd_free(struct virtiofsd *program);
 
 /* The parameters with which one directory is served. */

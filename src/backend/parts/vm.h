@@ -187,8 +187,8 @@ int vm_start_shares(struct vm *vm, const struct vm_boot *boot, const struct vm_s
 		    struct error *err);
 
 /* Functions of vm_net.c. vm_net_open() makes the two ends of the VMM's network. vm_start_net()
- * starts the companions that get the other end. The caller closes both ends. An end is -1 if there
- * is none. */
+ * starts the companions that get the other end. The caller closes both ends. An end that does not
+ * exist is -1. */
 int vm_net_open(struct vm *vm, const struct vm_boot *boot, int *vmm_end, int *gate_end,
 		struct error *err);
 int vm_start_net(struct vm *vm, const struct vm_boot *boot, int gate_end, struct error *err);

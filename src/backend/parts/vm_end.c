@@ -39,7 +39,7 @@ void vm_tell_end(struct vm *vm, enum vm_end end, const char *detail)
 		snprintf(vm->detail, sizeof(vm->detail), "%.255s", detail);
 }
 
-/* Guesses how the VMM has ended, if it has not announced its end. */
+/* Guesses how the VMM has ended, if the VMM has not announced its end. */
 static void guess_end(struct vm *vm)
 {
 	int signal = vm->exit_code > 128 ? vm->exit_code - 128 : 0;

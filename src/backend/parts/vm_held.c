@@ -39,7 +39,8 @@
 #include "base/platform/linux/process_directory.h"
 #include "base/platform/linux/process_stop.h"
 
-/* A limit for loops: no listener has as many waiting clients, and no socket as many messages. */
+/* A limit for loops. No listener has this number of waiting clients, and no socket has this number
+ * of messages. */
 #define QUEUE_MAX 8192
 /* The device number of /dev/net/tun:
  * https://www.kernel.org/doc/html/latest/admin-guide/devices.html. */

@@ -59,8 +59,8 @@ static const char *const plain_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", 
 
 /* --- messages to and from netgate ------------------------------------------------------------- */
 
-/* Sends a message to netgate. `kind` is the first byte of the message, which is its type (netgate's
- * screen.h). */
+/* Sends a message to netgate. `kind` is the first byte of the message, which is the type of the
+ * message (netgate's gate.h). */
 static int tell_netgate(const struct vm *vm, char kind, const void *what, size_t len)
 {
 	struct iovec parts[] = {{&kind, sizeof(kind)}, {(void *)(uintptr_t)what, len}};

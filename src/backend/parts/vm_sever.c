@@ -168,8 +168,8 @@ static int count_left_of_both(const struct vm *vm, struct error *err)
 
 enum { ASK_TO_CUT, ASK_WHAT_IS_LEFT };
 
-/* Does one step of a quarantine in the broker. If a channel still exists, the step does not fail,
- * and the answer names the channel. */
+/* Does one step of a quarantine in the broker. If the machine may still reach out, the step does
+ * not fail, and the answer has the reason. */
 static int serve_sever(void *data, const struct broker_message *in, struct broker_message *out,
 		       struct error *err)
 {
@@ -237,8 +237,8 @@ int vm_end_all(struct vm *vm, struct error *err)
 /* --- requests to the broker ------------------------------------------------------------------- */
 
 /* Writes the descriptors that the broker needs to `fds`, and returns their number. With the VMM's
- * pidfd the broker takes copies of the VMM's sockets. With the workspace and the lease it starts a
- * virtiofsd. With the control socket it takes down a tap. */
+ * pidfd the broker takes copies of the VMM's sockets. With the workspace and the lease the broker
+ * starts a virtiofsd. With the control socket the broker takes down a tap. */
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS])
 {
 	fds[0] = vm->cell.pidfd;

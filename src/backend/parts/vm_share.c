@@ -36,7 +36,7 @@
  * is given by descriptor. So the directory is mounted at this path, in a mount namespace that only
  * bwrap has. Every system has the path, and no cell needs the files that are there. */
 #define STAGE "/sys"
-/* A library that replaces some functions of the C library in virtiofsd
+/* The path in the cell of a library that replaces some functions of the C library in virtiofsd
  * (src/virtiofsd/preload.c). */
 #define PRELOAD_IN_CELL "/preload.so"
 

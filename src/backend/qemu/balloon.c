@@ -89,7 +89,7 @@ static void on_balloon_set(void *data, const json_t *result, const struct error 
 void qemu_on_balloon_change(struct qemu *qemu, const json_t *body)
 {
 	take_actual(qemu, body);
-	/* If there is no timer, no balloon command waits, or QEMU has not yet answered
+	/* A missing timer means that no balloon command waits, or that QEMU has not yet answered
 	 * query-balloon. */
 	if (qemu->balloon.timer && qemu->balloon.actual_mib == qemu->balloon.wanted_mib)
 		finish_balloon(qemu, NULL);

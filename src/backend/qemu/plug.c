@@ -83,7 +83,7 @@ void qemu_plug_close(struct qemu *qemu)
 		cleanup_close(&qemu->plug.slots[i].qemu_fd);
 }
 
-/* Marks the port as free, and calls the function that waits for the result. */
+/* Ends the virtiofsds, marks the port as free, and calls the function that waits for the result. */
 static void clear(struct qemu *qemu)
 {
 	struct error why = qemu->plug.why;

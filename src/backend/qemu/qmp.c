@@ -359,7 +359,7 @@ static int qmp_take_lines(struct qmp *q, struct error *err)
 }
 
 /* Reads the socket once, and takes the complete lines. Returns 1 if bytes came. Returns 0 if there
- * are none now, or if the connection has ended. */
+ * are no bytes now, or if the connection has ended. */
 static int qmp_receive(struct qmp *q)
 {
 	struct error why;
