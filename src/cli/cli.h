@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The interface between the files of the command line program. Each command is a struct cli_command
- * in a file cmd_*.c. The struct has the command's words, options and help. By it the program parses
- * the command's options, prints its help and reports usage errors. The function of a command only
- * calls the library and prints the answer.
+ * in a file cmd_*.c. The struct has the command's words, options and help. The program uses it to
+ * parse the command's options, to print the help and to report usage errors. The function of a
+ * command only calls the library and prints the answer.
  *
  * Functions return every error: only main() prints errors and chooses the exit code. No command
  * ever asks the user a question. stdout gets the answer, with --json as one JSON document and a
@@ -34,7 +34,7 @@ enum cli_exit {
 
 /* One run of the program. */
 struct cli {
-	bool json;		      /* the option --json was given */
+	bool json;		      /* true: the option --json was given */
 	const char *state_dir_option; /* the value of --state-dir; NULL: not given */
 	const char *backend;	      /* the value of --backend; NULL: not given */
 	/* the words that name the command, such as "kernel list" */
@@ -43,7 +43,7 @@ struct cli {
 	bool stdout_closed;		   /* true: stdout was closed when the program started */
 	int stdout_errnum; /* errno of a failed write to stdout; 0: none is known yet */
 	bool usage_error;  /* true: the error is a mistake of the user, so the exit code is 2 */
-	bool help;	   /* the option --help was given */
+	bool help;	   /* true: the option --help was given */
 };
 
 /* --- options --------------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ struct cli_command {
 	/* the smallest and largest number of arguments; SIZE_MAX: any number */
 	size_t min_args, max_args;
 	/* true: after `plain_args` words, or after "--", every word belongs to a command of the
-	 * guest. The parser then takes no word for an option. */
+	 * guest. The parser then treats no word as an option. */
 	bool takes_command;
 	size_t plain_args;
 	/* true for `run` and `exec`: after an error of this program the exit code is 125. The error
@@ -136,12 +136,12 @@ struct cli_command {
 	 * name. */
 	int (*check_name)(const char *word, struct error *err);
 	cli_run_fn *run; /* the function of the command; NULL if `sub` is set */
-	/* of a group like `kernel`: the NULL-terminated list of its commands (`kernel list`); NULL:
-	 * this command is not a group */
+	/* the NULL-terminated list of the commands in a group, such as `list` in the group
+	 * `kernel`; NULL: this command is not a group */
 	const struct cli_command *const *sub;
 };
 
-/* The commands, each in a file cmd_*.c. */
+/* The commands. Each command is defined in a file cmd_*.c. */
 extern const struct cli_command cli_connect, cli_halt, cli_quarantine, cli_inspect, cli_result,
 	cli_events, cli_profiles;
 extern const struct cli_command cli_run, cli_create, cli_start, cli_status, cli_exec, cli_stop,
@@ -217,8 +217,8 @@ const struct cli_command *cli_find(const struct cli_command *const *commands, co
  * (options.c) */
 bool cli_name_options(const struct cli_command *command, const void *values, struct error *err);
 
-/* Prints all completions of the last word, one on each line (docs/microagent.1.scd, COMPLETION).
- * After an error the list is only shorter. (complete.c) */
+/* Prints all completions of the last word, one on each line (docs/microagent.1.scd, COMPLETION). If
+ * an error occurs, only some of the completions are printed. (complete.c) */
 void cli_complete(FILE *out, const char *const *words, size_t count);
 
 /* Parses the words of argv, and runs the command. Returns the exit code, or -1 with `err` set. The
@@ -233,8 +233,8 @@ int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *
 /* Sets the struct cli that cli_itself() uses if its argument is NULL. */
 void cli_speaks(const struct cli *cli);
 /* Writes the beginning of a command that the user can type to `out`, and returns `out`:
- * "microagent", with the --state-dir that was given, quoted for a shell. The directory
- * <state>/sessions is not named, since commands for sessions get <state>. If `cli` is NULL, the
+ * "microagent", with the --state-dir that was given, quoted for a shell. If the given directory is
+ * a directory of sessions, <state>/sessions, writes only "microagent". If `cli` is NULL, the
  * function uses the cli of the last cli_speaks(). When a message is printed, this text replaces
  * each "`microagent " in it. */
 const char *cli_itself(const struct cli *cli, char out[CLI_ITSELF]);
@@ -288,8 +288,9 @@ void cli_table_free(struct cli_table *table); /* accepts a zeroed table */
 /*
  * The progress line, for work that takes longer than a second. If stderr is a terminal, the line is
  * rewritten in place, and erased at the end. Otherwise nothing is printed. The line appears at the
- * first call that comes at least one second after progress_start(). Every long wait must call
- * progress_tick() at least every 200 ms, so that the line moves.
+ * first call of progress_tick() that comes at least one second after progress_start(). Every long
+ * wait must call progress_tick() at least every 200 ms, so that the line shows that the work goes
+ * on.
  */
 struct progress {
 	bool on;    /* true: stderr is a terminal */
@@ -308,8 +309,8 @@ struct progress {
 		.on = false \
 	}
 void progress_start(struct progress *progress, const char *what);
-/* Sets how much of the work is done: `done` of `total`, in any unit. If `total` is 0, it is not
- * known: the line then shows a clock and no percentage. */
+/* Sets how much of the work is done: `done` of `total`, in any unit. If `total` is 0, the total is
+ * not known: the line then shows a clock and no percentage. */
 void progress_set(struct progress *progress, uint64_t done, uint64_t total);
 void progress_detail(struct progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

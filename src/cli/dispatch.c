@@ -131,8 +131,8 @@ static int run_group(struct cli *cli, const struct cli_command *group, const cha
 }
 
 /* Sets an error from the words CODE REASON SUBJECT MESSAGE. They come from a program of this
- * project that is not written in C. When that program has an error, it replaces itself by this one
- * (exec). So its error is printed like any other error, with its hint. */
+ * project that is not written in C. When that program fails, it replaces itself by `microagent`
+ * (exec). So its error is printed like any other error, with a hint. */
 static int told_error(const char *const *words, struct error *err)
 {
 	error_set(err, error_code_from_name(words[0]), "%s", words[3]);

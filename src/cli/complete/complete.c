@@ -52,7 +52,7 @@ static void complete_options(const struct completion *c, const struct cli_comman
 	}
 }
 
-/* --- what a table says that stands at a place ------------------------------------------------- */
+/* --- candidates from the tables of commands and options --------------------------------------- */
 
 /* Prints the candidates for a value that the tables describe, such as "nat|isolated", "IMAGE",
  * "npm|pypi|FILE" or "DIR[:/PLACE[:OPTIONS]]". A description with several parts, like
@@ -129,7 +129,7 @@ static void complete_args(const struct completion *c, const char *args)
 	}
 }
 
-/* --- the words before it --------------------------------------------------------------------- */
+/* --- the words before the word to complete --------------------------------------------------- */
 
 struct place {
 	/* the table of commands to which the next word belongs; NULL: the next word is not a

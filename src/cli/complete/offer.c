@@ -19,7 +19,7 @@
 
 typedef void offer_fn(const struct completion *c);
 
-/* Prints the line by which the shell completes names of files itself. */
+/* Prints a line that asks the shell to complete names of files itself. */
 static void offer_files(const struct completion *c)
 {
 	fputs(":files\n", c->out);
@@ -44,7 +44,7 @@ static void offer_with(const struct completion *c, const char *name, const char 
 	offer_name(c, word, about);
 }
 
-/* --- of the state directory ------------------------------------------------------------------- */
+/* --- names from the state directory ----------------------------------------------------------- */
 
 /* Offers the names in the list, each followed by the text `behind`. Drops the reference to the
  * list. */
@@ -143,8 +143,8 @@ static void offer_versions(const struct completion *c)
 	offer_items(c, json_object_get(answer, "bases"), "name");
 }
 
-/* Offers each base by its name alone, which means the newest version, and by its name with each
- * version. In the list the versions of one base are neighbours. */
+/* Offers each base by its name alone, and by its name with each version. The name alone means the
+ * newest version. In the list the versions of one base are neighbours. */
 static void offer_bases(const struct completion *c)
 {
 	json_auto_t *answer = ask_list(c, microagent_base_list);
@@ -172,7 +172,7 @@ static void offer_pools(const struct completion *c)
 	offer_items(c, json_object_get(answer, "pools"), "base");
 }
 
-/* --- of this host, and of ourselves ----------------------------------------------------------- */
+/* --- names from this host and from this program ----------------------------------------------- */
 
 /* Offers files if the word looks like a path. Most options that accept a name in the cache also
  * accept a path with a '/' in it. */

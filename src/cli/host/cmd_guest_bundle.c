@@ -61,7 +61,7 @@ static int check_names(struct cli *cli, const char *option, const struct cli_wor
 	return 0;
 }
 
-/* --- while it goes on ------------------------------------------------------------------------- */
+/* --- progress and signals while a bundle is processed ----------------------------------------- */
 
 struct watching {
 	struct progress progress;

@@ -29,8 +29,8 @@ struct setup_values {
 enum step_state { STEP_NONE, STEP_DUE, STEP_DONE, STEP_FAILED };
 static const char *const step_states[] = {NULL, "due", "done", "failed"};
 
-/* One step of the setup. `name` is the name of doctor's check. The option that selects another
- * source has this name too. */
+/* One step of the setup. `name` is the name of a check of `doctor`. It is also the name of the
+ * option that selects another source for the file. */
 struct step {
 	const char *name;
 	enum step_state state;
@@ -38,7 +38,7 @@ struct step {
 	/* a text that tells what the step does and what it fetches */
 	char text[320];
 	int64_t fetch_bytes; /* how many bytes the step fetches; -1: not known */
-	/* true: the item exists already, and remains if the step fails */
+	/* true: the file exists already, and stays unchanged if the step fails */
 	bool renews;
 	struct error why;
 };
@@ -61,7 +61,7 @@ static bool check_has_failed(const json_t *found, const char *name)
 	return strcmp(json_text(check_named(found, name), "status", ""), "failed") == 0;
 }
 
-/* --- what is to be done ----------------------------------------------------------------------- */
+/* --- the plan: which steps are needed --------------------------------------------------------- */
 
 /* Plans the step that installs Debian's kernel. apt tells which kernel this is, and how many bytes
  * must be fetched. If apt cannot answer, the step has failed. */
@@ -118,7 +118,7 @@ static bool is_busybox_default(void)
 }
 
 /* Plans the step that makes the image. The step is due even if a busybox image exists. It builds
- * that image again only if the recipe has changed, and it finds this out at once. */
+ * that image again only if the recipe has changed. The check of the recipe takes almost no time. */
 static void plan_image(const struct setup_values *v, const json_t *found, struct step *step)
 {
 	bool missing = check_has_failed(found, "image");
@@ -140,8 +140,8 @@ static void plan_image(const struct setup_values *v, const json_t *found, struct
 	}
 }
 
-/* Prints the steps that are due. Does not print a step that renews an existing item: whether the
- * item must be made again is known only after the step. */
+/* Prints the steps that are due. Does not print a step that renews an existing file: only the step
+ * itself finds out if the file must be made again. */
 static void say_plan(const struct step *steps, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -153,7 +153,7 @@ static void say_plan(const struct step *steps, size_t count)
 	fflush(stdout);
 }
 
-/* --- doing it --------------------------------------------------------------------------------- */
+/* --- the execution of the steps --------------------------------------------------------------- */
 
 static void tick_setup(void *progress)
 {
@@ -188,7 +188,7 @@ static int do_steps(struct step *steps, size_t count, const struct signals *sign
 	return 0;
 }
 
-/* --- what is told ----------------------------------------------------------------------------- */
+/* --- the output of the command ---------------------------------------------------------------- */
 
 static bool has_place(void)
 {

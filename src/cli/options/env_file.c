@@ -23,8 +23,8 @@ void env_list_free(struct env_list *list)
 	*list = (struct env_list){0};
 }
 
-/* Adds `item` to the list, which takes it over, also after a failure. Returns -1 if `item` is
- * NULL. */
+/* Adds `item`, which the list frees later. After a failure `item` is freed at once. Returns -1 if
+ * `item` is NULL. */
 static int env_list_add(struct env_list *list, char *item, struct error *err)
 {
 	char **items = item ? realloc(list->items, (list->count + 2) * sizeof(*items)) : NULL;

@@ -202,8 +202,8 @@ static const struct cli_option *option_of(const struct cli_command *command, con
 }
 
 /* Replaces one field by its option everywhere in the message. If `command` has no such option, the
- * option of `maker` is named; `maker` may be NULL. Returns true if the message begins with the
- * field, and the option belongs to `command`. */
+ * option of `maker` is named. `maker` is the command that makes workspaces, or NULL. Returns true
+ * if the message begins with the field, and the option belongs to `command`. */
 static bool name_field(const struct cli_command *command, const struct cli_command *maker,
 		       const void *values, const struct field_words *field, struct error *err)
 {

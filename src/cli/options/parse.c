@@ -373,7 +373,7 @@ static int parse_words(struct parser *p, struct error *err)
 		}
 		if (word[0] != '-' || word[1] == '\0') {
 			/* Stops at the first word that is not an option if the command is not known
-			 * yet, since that word names it. */
+			 * yet, since that word names the command. */
 			if (!c || (c->takes_command && p->args.count == c->plain_args))
 				return c ? take_rest(p, err) : 0;
 			if (words_add(&p->args, word, err) < 0)

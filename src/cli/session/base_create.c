@@ -172,9 +172,9 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 	if (check_values(cli, v, err) < 0)
 		return -1;
 	agent = guest_open(cli, &progress, err);
-	/* Handles signals only if a machine is booted. Then the machine must be ended and its log
-	 * kept before this program ends. The copying of an image ends together with this
-	 * process. */
+	/* Handles signals only if a machine is booted. Then this program must end the machine and
+	 * save the machine's log before it exits. Without a machine this program only copies an
+	 * image, and nothing remains to be ended. */
 	if (!agent || (is_booted(v) && signals_open_ending(&signals, err) < 0)) {
 		microagent_close(agent);
 		return -1;

@@ -54,9 +54,9 @@ void session_warn_made(const struct cli *cli, struct microagent *agent, const js
 /* Appends the time at which a running session ends by itself to `out`. `session` is an entry of
  * microagent_session_list(), or the result of microagent_session_describe(). */
 void session_add_end(const json_t *session, const char *state, char out[HINT_ROOM]);
-/* Prints on stderr that the session `name` has ended. Prints nothing unless that end is why a
- * command in its guest broke off or was ended by a signal. `id` is the text that a guest_open_fn
- * has written for `name`; NULL: no workspace or session has that name. */
+/* Prints on stderr that the session `name` has ended, if its end is the reason why a command in its
+ * guest failed (`code`: the exit code of this program). Otherwise prints nothing. `id` is the text
+ * that a guest_open_fn has written for `name`; NULL: no workspace or session has that name. */
 void session_tell_end(const struct cli *cli, const char *name, const char *id, int code);
 
 #endif

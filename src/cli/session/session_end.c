@@ -55,7 +55,7 @@ void session_add_end(const json_t *session, const char *state, char out[HINT_ROO
 	}
 }
 
-/* --- that it has come ------------------------------------------------------------------------ */
+/* --- the report that a session has ended by itself ------------------------------------------- */
 
 static int find_why(void *data, const char *text, size_t len, struct error *err)
 {

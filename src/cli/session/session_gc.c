@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session gc: removes what sessions have left after a crash or a reboot. */
+/* session gc: removes what sessions have left behind after a crash or a reboot. */
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/options/guest.h"

@@ -88,7 +88,7 @@ static int run_snapshot(struct cli *cli, const void *values, const struct cli_wo
 	return act_on(cli, &act, args, err);
 }
 
-/* --- gone back to ---------------------------------------------------------------------------- */
+/* --- the result of a restore ----------------------------------------------------------------- */
 
 static void say_restored(const struct cli *cli, const struct microagent_session *session,
 			 const json_t *told)

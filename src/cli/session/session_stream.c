@@ -25,7 +25,8 @@ struct stream_values {
 struct stream {
 	const struct cli *cli;
 	int64_t timeout;
-	/* until when the reader is waited for, on clock_mono_ns(); see cli_write_by() */
+	/* the time on clock_mono_ns() until which the program waits for a slow reader; see
+	 * cli_write_by() */
 	uint64_t read_by_ns;
 	bool broken; /* true: the reader of stdout has closed it */
 	bool unread; /* true: nobody has read the output in time */

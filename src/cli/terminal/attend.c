@@ -84,7 +84,7 @@ static int open_stdin_file(const char *path, struct error *err)
 	if (!path)
 		return -1;
 	/* Opens without blocking, since a FIFO may have no writer yet. Later the program waits for
-	 * the writer and for the end of the command at once. */
+	 * the writer and for the end of the command at the same time. */
 	autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		error_errno(err, errno, "--stdin: cannot open %.300s", path);

@@ -9,7 +9,7 @@
 
 enum serial_end {
 	SERIAL_DETACHED,   /* the user typed the escape byte */
-	SERIAL_CLOSED,	   /* the other side has closed the console */
+	SERIAL_CLOSED,	   /* the connection to the console was closed, but not by this program */
 	SERIAL_CANCELLED,  /* `cancel` became readable */
 	SERIAL_OUT_CLOSED, /* the reader of `out` has closed it */
 };

@@ -33,7 +33,7 @@ struct terminal {
  * SIGCONT stay blocked from then on. */
 int terminal_raw(struct terminal *terminal, int fd, struct error *err);
 /* Makes `in` raw if it is a terminal. Otherwise uses only the size of `out`, if `out` is a
- * terminal. If neither is a terminal, there is none. */
+ * terminal. If neither is a terminal, sets terminal->fd to -1. */
 int terminal_open(struct terminal *terminal, int in, int out, struct error *err);
 void terminal_restore(struct terminal *terminal);
 /* Stores the size of the terminal; 24 rows by 80 columns if it is not known. `data` points to a

@@ -7,7 +7,8 @@
 
 /* Warns about each autorun file that has changed since `since_ns` (CLOCK_REALTIME, in nanoseconds)
  * in the writable directories that the machine of `values` had, and in the repository that
- * --share-git shared too. A command that makes a machine and ends it calls this after its end. */
+ * --share-git shared too. A command that makes a machine and ends it calls this function after the
+ * machine has ended. */
 void changes_warn(const struct cli *cli, const struct guest_values *values, int64_t since_ns);
 
 #endif

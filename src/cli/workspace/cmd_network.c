@@ -113,7 +113,7 @@ static int show_network(struct cli *cli, const char *name, struct error *err)
 	return cli->json ? cli_print_json(answer, err) : print_network(name, answer, err);
 }
 
-/* --- changed while it runs ------------------------------------------------------------------- */
+/* --- changes while the workspace runs -------------------------------------------------------- */
 
 static const struct {
 	const char *word;

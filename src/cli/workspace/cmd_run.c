@@ -111,7 +111,7 @@ static int check_run(struct cli *cli, const struct run_values *v, const struct c
 			cli, err,
 			"%s and --base exclude each other: `microagent session create` makes sessions that stay",
 			v->keep ? "--keep" : "--name");
-	/* Needs no command if the user names an image, since that image may have a command. */
+	/* Requires no command if the user names an image, since that image may have a command. */
 	if (args->count == 0 && !v->guest.image)
 		return cli_usage(cli, err, "run needs a command: microagent run %s", cli_run.args);
 	return 0;

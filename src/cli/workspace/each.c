@@ -49,8 +49,8 @@ struct each {
 	struct progress *progress;
 	each_fn *fn;
 	each_look_fn *look;
-	/* finds the state directory that has the workspace; NULL: the names are of sessions, and
-	 * only their state directory is used */
+	/* finds the state directory that has the workspace; NULL: the names are names of sessions,
+	 * which all are in one state directory */
 	guest_open_fn *place;
 	bool many;
 };
