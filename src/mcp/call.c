@@ -108,10 +108,11 @@ static struct mcp_call *call_with_id(const struct mcp_calls *calls, const json_t
 	return NULL;
 }
 
-/* Puts the call into a list. Returns 1 if the call needs a new thread, 0 if the call waits for a
- * thread, -1 on an error. A client that has got an answer, or has cancelled a call, may make a new
- * call before the thread of the old call has ended. So there may be more threads than calls under
- * way, up to a limit. When the limit is reached, a new call waits for a thread. */
+/* Puts the call into the list `running` or `waiting`. Returns 1 if the call needs a new thread, 0
+ * if the call waits for a thread, -1 on an error. A client that has got an answer, or has cancelled
+ * a call, may make a new call before the thread of the old call has ended. So there may be more
+ * threads than calls under way, up to a limit. When the limit is reached, a new call waits for a
+ * thread. */
 static int enter_call(struct mcp_calls *calls, struct mcp_call *call, struct error *err)
 {
 	uint64_t most = limit_get(LIMIT_MCP_CALLS);
@@ -163,7 +164,7 @@ int call_begin(struct mcp_calls *calls, struct mcp_call *call, struct error *err
 }
 
 /* Drops a call whose answer is not wanted any more. Frees the call if it has no thread; otherwise
- * its thread ends the call. The caller holds the lock. */
+ * the call's thread frees it later. The caller holds the lock. */
 static void drop_call(struct mcp_calls *calls, struct mcp_call *call, bool has_thread)
 {
 	take_out(calls, call);

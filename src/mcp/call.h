@@ -39,7 +39,7 @@ struct mcp_call {
 	const json_t *progress;	 /* the progress token; NULL: the client wants no progress */
 	struct microagent_cancel *cancel;
 	struct mcp_room room;
-	/* The client or the end of the server has cancelled the call, so no answer is sent. */
+	/* true: the client has cancelled the call, or the server ends; so no answer is sent */
 	bool dropped;
 	uint64_t steps, told_ns;
 };
@@ -59,9 +59,10 @@ struct mcp_calls {
 int mcp_calls_init(struct mcp_calls *calls, struct error *err);
 void mcp_calls_free(struct mcp_calls *calls);
 
-/* Begins the call on a new thread. If no further thread may be made, lets the call wait until one
- * may. On success the thread owns the call and its message. Fails with ERR_UNAVAILABLE if MCP_CALLS
- * calls are under way, and with ERR_INVALID if a call with the same id is under way. */
+/* Begins the call on a new thread. If the limit of threads is reached, the call waits until another
+ * thread has ended. On success the thread owns the call and its message. Fails with ERR_UNAVAILABLE
+ * if MCP_CALLS calls are under way, and with ERR_INVALID if a call with the same id is under
+ * way. */
 int call_begin(struct mcp_calls *calls, struct mcp_call *call, struct error *err);
 void mcp_call_free(struct mcp_call *call);
 /* Cancels the call with the id `id`. Does nothing if no call has this id. A new call may begin at

@@ -156,7 +156,7 @@ static int parse_range(const char *query, struct range *range, struct error *err
 		query += offset ? 7 : 6;
 		errno = 0;
 		value = strtoull(query, &end, 10);
-		/* strtoull() would also accept a sign and blanks. */
+		/* Refuses a sign or a blank before the number, which strtoull() would accept. */
 		if (*query < '0' || *query > '9' || errno != 0 || (*end != '\0' && *end != '&'))
 			return error_set(
 				err, ERR_INVALID,

@@ -15,8 +15,8 @@ struct line_decoder {
 	size_t taken;	  /* the length in bytes of the line that was handed out last */
 	size_t looked;	  /* the number of bytes after that line that are known to have no
 			   * newline */
-	bool skipping;	  /* the bytes of a line that was too long are being dropped, up to its
-			   * newline */
+	bool skipping;	  /* true: the bytes of a line that was too long are being dropped, up to
+			   * its newline */
 };
 void line_decoder_free(struct line_decoder *decoder);
 
@@ -26,8 +26,9 @@ int line_feed(struct line_decoder *decoder, const void *bytes, size_t len, struc
 enum line_got {
 	LINE_NONE, /* there is no whole line yet */
 	LINE_WHOLE,
-	/* The line is longer than MCP_LINE_BYTES. This is returned once for the line, as soon as it
-	 * is known. The bytes up to the end of the line are dropped. */
+	/* The line is longer than MCP_LINE_BYTES. line_next() returns this value once for such a
+	 * line, as soon as the line is too long. The bytes up to the end of the line are
+	 * dropped. */
 	LINE_TOO_LONG
 };
 /* Hands out the next line without its newline. The line belongs to the decoder, and is valid until

@@ -13,8 +13,8 @@
  *   struct microagent            used by one thread at a time. Each call that needs such a handle
  *                                (run, making a session, listing, an audit log) opens one, and
  *                                closes it at the end of the call.
- *   struct microagent_session,   used by any thread. The table has one for each session. It is
- *   struct microagent_guest      closed when the session is gone and no call uses it any more.
+ *   struct microagent_session,   used by any thread. The table has a handle for each session, and
+ *   struct microagent_guest      closes it when the session is gone and no call uses the handle.
  *   struct microagent_cancel     used by any thread. Each call has one. The reading thread fires
  *                                it when the client cancels the call; at the end of the server
  *                                the reading thread fires all of them.
@@ -61,7 +61,7 @@ struct mcp_options {
 	/* The directory of the host from and to which files may be copied; NULL: no files may be
 	 * copied. */
 	const char *files;
-	/* The directory `files` may be the home directory, or one that holds keys. */
+	/* true: the directory `files` may be the home directory, or a directory that holds keys */
 	bool files_anyway;
 	/* The most machines at the same time. Machines of sessions that the server made and
 	 * machines of `run` count. */
@@ -70,7 +70,8 @@ struct mcp_options {
 	/* The most memory (in MiB) and processors that a call may ask for; 0: a call may not ask
 	 * for them. */
 	int64_t memory_mib, cpus;
-	/* When the server ends, the sessions that it made stay. Otherwise they are destroyed. */
+	/* true: the sessions that the server made stay when the server ends; false: they are
+	 * destroyed */
 	bool keep;
 	/* Shows the person who started the server a warning that is not the answer to a request.
 	 * May be NULL. */
@@ -81,9 +82,9 @@ struct mcp_options {
  * error lists the names of all tools. */
 int mcp_check_tool(const char *name, struct error *err);
 
-/* Serves until `in` ends, nobody reads `out` any more, or the descriptor `ended` is readable. Then
- * destroys the sessions that the server made; this takes at most MCP_END_MS. The caller must ignore
- * SIGPIPE. The function can only fail before it reads the first line. */
+/* Serves until `in` is at its end, nobody reads `out` any more, or the descriptor `ended` is
+ * readable. Then destroys the sessions that the server made; this takes at most MCP_END_MS. The
+ * caller must ignore SIGPIPE. The function can only fail before it reads the first line. */
 int mcp_serve(const struct mcp_options *options, int in, int out, int ended, struct error *err);
 
 #endif

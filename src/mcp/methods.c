@@ -265,7 +265,7 @@ static void read_resource(struct asked *asked)
 				   why.msg, json_pack("{s:s}", "uri", uri)));
 }
 
-/* --- all of them ----------------------------------------------------------------------------- */
+/* --- the table of methods -------------------------------------------------------------------- */
 
 enum { OF_LEGACY = 1, OF_MODERN = 2, OF_BOTH = 3 };
 
@@ -335,8 +335,8 @@ static void take_one(struct mcp_server *server, json_t *message)
 	json_decref(asked.message);
 }
 
-/* Handles a line of the client. The requests of a batch are answered separately, each when it is
- * done. */
+/* Handles a line of the client. Each request of a batch gets a separate answer, as soon as the
+ * request is done. */
 void server_take(struct mcp_server *server, const char *line, size_t len)
 {
 	json_auto_t *id = NULL;

@@ -16,7 +16,7 @@ struct mcp_out {
 	 * a descriptor that is readable when the server must end. In both cases a write waits only
 	 * for MCP_LAST_WORD_MS. */
 	int in, ended;
-	/* Nobody reads the output any more, so nothing more is written. */
+	/* true: nobody reads the output any more, so nothing more is written */
 	bool broken;
 	pthread_mutex_t lock; /* a thread holds it while it writes a message */
 	/* The waiting messages of out_send_now(). The next thread that holds `lock` writes them. */

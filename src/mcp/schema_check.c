@@ -9,7 +9,8 @@
 #define PATH_ROOM 200
 #define MOST_WHOLE 9007199254740992.0 /* a double can store every whole number up to this one */
 
-/* Returns true if the value is a whole number. In JSON Schema 2.0 is a whole number. */
+/* Returns true if the value is a whole number. By the rules of JSON Schema the real number 2.0 is a
+ * whole number too. */
 static bool is_whole_number(const json_t *value)
 {
 	double number = json_real_value(value);

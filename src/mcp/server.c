@@ -81,9 +81,9 @@ static int check_reach(const struct mcp_options *options, struct error *err)
 
 static int open_server(struct mcp_server *server, struct error *err)
 {
-	/* The directory of --files must be opened without following a link. Its path is in the
-	 * client's settings, and each new server opens it again. Meanwhile a guest that may write
-	 * to a directory above it could have put a link into the path. */
+	/* The directory of --files must be opened without following a link. The client's settings
+	 * have the path of this directory, and each new server opens the path again. Meanwhile a
+	 * guest that may write to a parent directory could have put a link into the path. */
 	const struct share_wish wish = {.path = server->options->files,
 					.direct = true,
 					.state_dir = server->options->state_dir,

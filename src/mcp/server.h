@@ -23,10 +23,10 @@ enum mcp_era { ERA_UNKNOWN, ERA_LEGACY, ERA_MODERN };
 struct mcp_server {
 	const struct mcp_options *options;
 	_Atomic enum mcp_era era;
-	/* The client knows resource_link, which exists in revisions from 2025-06-18 on. */
+	/* true: the client knows resource_link, which exists in revisions from 2025-06-18 on */
 	_Atomic bool takes_links;
-	/* The revision is 2025-03-26, the only one with batches. Only the reading thread uses this
-	 * member. */
+	/* true: the revision is 2025-03-26, which is the only revision with batches. Only the
+	 * reading thread uses this member. */
 	bool takes_batches;
 	struct mcp_out out;
 	struct mcp_calls calls;

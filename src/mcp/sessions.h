@@ -16,16 +16,17 @@
 struct mcp_session {
 	struct list_link link;
 	struct microagent_session *handle;
-	bool made;	/* this server has made the session */
+	bool made;	/* true: this server has made the session */
 	unsigned users; /* the number of calls that have taken the session now */
-	unsigned execs; /* the number of commands of the session that have got a number */
+	unsigned execs; /* the number that the session's last command got; the first command gets
+			 * 1 */
 };
 
 /* The places for machines that a call has taken. All calls and sessions together have max_machines
  * places. */
 struct mcp_room {
 	int64_t machines; /* the number of places that the call has taken */
-	bool given_up;	  /* the call was cancelled, and its machines are being ended */
+	bool given_up;	  /* true: the call was cancelled, and its machines are being ended */
 };
 
 struct mcp_sessions {
@@ -35,11 +36,12 @@ struct mcp_sessions {
 	/* `list` has the sessions that calls may use. `past` has the names of sessions that this
 	 * server made and that are gone. */
 	struct list list, past;
-	/* The number of places that are taken: by machines that exist, that are being made, or that
-	 * run for `run`. */
+	/* The number of places in use: each place is for a machine that exists, that is being made,
+	 * or that runs for `run`. */
 	int64_t machines;
 	int64_t leaving;     /* how many of these places belong to cancelled calls */
-	unsigned runs;	     /* the number of commands of `run` that have got a number */
+	unsigned runs;	     /* the number that the last command of `run` got; the first command
+			      * gets 1 */
 	int ended;	     /* a descriptor that is readable when a session was destroyed
 			      * (waitable.h) */
 	unsigned destroying; /* number of sessions that mcp_sessions_end() is destroying */
@@ -63,7 +65,7 @@ void machines_release(struct mcp_sessions *sessions, struct mcp_room *room, int6
 /* Marks the places of a call as places of a cancelled call. */
 void machines_give_up(struct mcp_sessions *sessions, struct mcp_room *room);
 /* Puts a session that a call has made into the table. Takes over the session's handle, also on
- * failure. One place of the call now belongs to the session. On failure the session is
+ * failure. One of the call's places then belongs to the session. On failure the session is
  * destroyed. */
 int mcp_session_enter(struct mcp_sessions *sessions, struct mcp_room *room,
 		      struct microagent_session *handle, struct error *err);

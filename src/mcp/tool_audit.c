@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tool `audit`: returns the log of a session that the host has written, its audit log. */
+/* The tool `audit`: returns the audit log of a session, which the host has written. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -77,7 +77,7 @@ int mcp_check_tool(const char *name, struct error *err)
 	return error_set(err, ERR_INVALID, "there is no tool \"%.60s\": name one of %s", name, all);
 }
 
-/* --- what is offered ------------------------------------------------------------------------- */
+/* --- the list of the tools that are offered -------------------------------------------------- */
 
 /* Checks that the bases exist. A missing base is a mistake of the person who started the server. So
  * the person must learn of it before a model uses the server. Sets *has_template if one of the

@@ -22,7 +22,7 @@ struct mcp_tool {
 	const char *name, *title, *description;
 	unsigned needs; /* the things that the tool needs, as bits of enum tool_need */
 	bool read_only, destructive, idempotent;
-	/* The tool can reach the hosts that the network of a machine allows. */
+	/* true: the tool can reach the hosts that the network of a machine allows */
 	bool reaches_out;
 	/* Runs the tool. The arguments match its schema. On failure the contents of `answer` are
 	 * not sent. */
