@@ -135,7 +135,7 @@ const struct config_field config_fields[] = {
 	{0},
 };
 
-/* --- what the table does ------------------------------------------------------------------------ */
+/* --- the functions that use the table ----------------------------------------------------------- */
 
 int config_known_keys(const json_t *in, struct error *err)
 {

@@ -26,7 +26,7 @@ enum config_kind {
 	CONFIG_OWN,    /* the field has several members, which the row's function `bind` fills */
 };
 
-/* Whether a machine with the field can be saved or restored (base warm, fork). */
+/* The effect of a field on saving and restoring a machine (base warm, fork). */
 enum config_saved {
 	SAVED_EITHER,  /* the field does not matter */
 	SAVED_WITH,    /* only a machine that has the field can be saved */
@@ -49,11 +49,11 @@ struct config_field {
 				   * the default */
 	size_t nwords;
 	int64_t most;	  /* for CONFIG_NUMBER: the largest value; the smallest is 0 */
-	bool has_default; /* the canonical form always has the field */
-	bool host_file;	  /* the field is a path of the host, which is recorded as an absolute
+	bool has_default; /* true: the canonical form always has the field */
+	bool host_file;	  /* true: the field is a path of the host, which is recorded as an absolute
 			   * path */
-	bool said_anew;	  /* each request sets the field, so the field is not compared with the
-			   * record */
+	bool said_anew;	  /* true: each request sets the field, so the field is not compared with
+			   * the record */
 	enum config_saved saved;
 	const char *unsaved; /* the reason why a machine with this field cannot be saved, for
 			      * messages: "a second disk" */

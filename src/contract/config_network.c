@@ -15,7 +15,7 @@
 #define PATH "config.network"
 #define DEFAULT_PUBLISH_HOST "127.0.0.1"
 
-/* Returns whether a host can listen at the address. No host can listen at a multicast or broadcast
+/* Returns true if a host can listen at the address. No host can listen at a multicast or broadcast
  * address. An IPv4 address inside an IPv6 address is refused, because it would be a second name for
  * the IPv4 address. */
 static bool is_listening_address(const char *host)
@@ -46,10 +46,10 @@ static int decode_publish_host(const json_t *item, const char *path, json_t *out
 	return json_put_string(out, "host", host, err);
 }
 
-/* Refuses a host port that another forward has. "0.0.0.0" and "::" listen on every address of their
- * family, so they conflict with all other addresses at the same port. For each family and port,
- * `seen` has the host address of the first forward with them. The function adds the forward to
- * `seen` if it is the first one. */
+/* Refuses a host port that an earlier forward of the list has already. "0.0.0.0" and "::" listen on
+ * every address of their family, so they conflict with all other addresses at the same port. `seen`
+ * has, for each family and port, the host address of the first forward with this family and port.
+ * The function adds the forward `out` to `seen` if `seen` has no such entry. */
 static int refuse_overlap(json_t *seen, const json_t *out, const char *path, struct error *err)
 {
 	const char *host = json_text(out, "host", ""), *any = strchr(host, ':') ? "::" : "0.0.0.0";

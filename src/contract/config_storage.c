@@ -54,7 +54,7 @@ static int decode_host_path(const json_t *item, const char *path, json_t *out, s
 	return json_put_string(out, "path", text, err);
 }
 
-/* Decodes the field that says whether the path must be opened without following a link. */
+/* Decodes the field `direct`. If it is true, the path is opened without following a link. */
 static int decode_direct(const json_t *item, const char *path, json_t *out, struct error *err)
 {
 	bool direct = false;

@@ -62,7 +62,7 @@ struct mediation {
 	const char *target;
 };
 
-/* Returns whether mediation is configured. A block in which every field is zero or empty does not
+/* Returns true if mediation is configured. A block in which every field is zero or empty does not
  * count, because some callers always write such a block. A block with "enabled": false does not
  * count either, even with a port and a target, unless "required" is true. */
 static bool is_configured(const json_t *given, const struct mediation *m)

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 
-/* Returns whether an optional text is absent. An empty text counts as absent, because Go's encoders
+/* Returns true if an optional text is absent. An empty text counts as absent, because Go's encoders
  * write an absent text as an empty text. */
 static bool is_absent(const char *value, enum json_need need)
 {
@@ -69,7 +69,7 @@ int decode_choice(const json_t *object, const char *path, const char *key, enum 
 			 value);
 }
 
-/* Returns whether ".." is a component of the path. Such a path is refused, because different
+/* Returns true if ".." is a component of the path. Such a path is refused, because different
  * programs would resolve it differently. */
 static bool climbs(const char *path)
 {

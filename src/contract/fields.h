@@ -40,8 +40,8 @@ extern const struct field_row artifact_fields[];
  * NULL. */
 extern const char *const mediation_keys[];
 
-/* The largest number of directories that a running machine can be given. They are given all at
- * once, as the functions of one PCI slot, which has so many functions. */
+/* The largest number of directories that a running machine can be given. The machine gets all of
+ * them at once, as the functions of one PCI slot. A PCI slot has 8 functions. */
 #define PLUGS_MAX 8
 
 /* One of the systems on which a backend was tested. */
@@ -59,17 +59,18 @@ struct contract_backend {
 	const char *system; /* the operating system on which the backend runs */
 	int plugs;	    /* number of directories that a running machine can be given
 			     * (config.hotplug) */
-	bool usual;	    /* the backend is the default on its system */
-	bool layers;	    /* a disk may be a qcow2 layer over another disk (config.rootfsBase) */
-	bool packed;	    /* the backend boots packed kernels (bzImage) */
-	bool templates;	    /* a machine can be saved, and other machines can be restored from the
+	bool usual;	    /* true: the backend is the default on its system */
+	bool layers;	    /* true: a disk may be a qcow2 layer over another disk
+			     * (config.rootfsBase) */
+	bool packed;	    /* true: the backend boots packed kernels (bzImage) */
+	bool templates;	    /* true: a machine can be saved, and others can be restored from the
 			     * saved machine */
-	bool experimental;  /* the backend may lack commands of the contract */
+	bool experimental;  /* true: the backend may lack commands of the contract */
 	const struct contract_trial *trials;
 };
 extern const struct contract_backend contract_backends[];
 
-/* Returns the row of a backend; NULL if the contract does not know it. */
+/* Returns the row of a backend; NULL if the contract document has no such backend. */
 const struct contract_backend *contract_backend_find(const char *name);
 
 #endif

@@ -14,7 +14,7 @@
 static const char *const identity_keys[] = {"requestID", "runtimeID", "role", "backend", NULL};
 static const char *const role_names[] = {"workload", "enforcer"};
 
-/* Returns whether an id looks like a file that microagent keeps beside a workspace's lock, such as
+/* Returns true if an id looks like a file that microagent keeps beside a workspace's lock, such as
  * ".lease-ID" (store/internal.h). */
 static bool is_like_file_of_ours(const char *id)
 {

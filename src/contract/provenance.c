@@ -26,7 +26,7 @@ struct image_name {
 	const char *version; /* ":tag", "@sha256:..." or both; "": the name has no version */
 };
 
-/* Returns whether the first part of a path is a registry, like "localhost:5000" in
+/* Returns true if the first part of a path is a registry, like "localhost:5000" in
  * "localhost:5000/name". */
 static bool is_registry(const char *word, size_t len)
 {

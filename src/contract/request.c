@@ -82,8 +82,7 @@ static int make_absolute(json_t *object, const char *key, struct error *err)
 
 /* Makes the paths of host files in a canonical config absolute. stateDir and the paths of shares
  * are absolute already. The path of a bundle stays as it was given, because answers repeat this
- * path (seed 003). The file itself is not needed after the bundle was built into a disk of the
- * workspace. */
+ * path. The file itself is not needed after the bundle was built into a disk of the workspace. */
 static int make_host_paths_absolute(json_t *config, struct error *err)
 {
 	static const char *const macos_keys[] = {"hardwareModelPath", "auxiliaryStoragePath",

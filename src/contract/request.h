@@ -48,7 +48,7 @@ struct share_terms {
 	enum share_cache cache;
 	int64_t timeout_seconds; /* the number of seconds for which names and attributes are cached;
 				  * 0: the default for the value of `cache` */
-	bool locks; /* a lock that a process of the guest takes is also taken on the host's file */
+	bool locks; /* true: a lock of a process of the guest also locks the host's file */
 };
 #define SHARE_TIMEOUT_MAX 86400
 
@@ -129,14 +129,15 @@ struct config {
 	const json_t *image; /* the source of the root disk, {imageRef, resolvedRef, imageDigest} or
 		        * NULL */
 	const char *cgroup;
-	bool cgroup_limits_required; /* the machine runs only if its memory and processes can be
-				      * limited */
+	bool cgroup_limits_required; /* true: the machine runs only if its memory and processes can
+				      * be limited */
 	/* The default is a cell, and if no cell can be made, the machine does not run. Each start
 	 * sets this field, so it is not compared with the record. */
 	enum confinement confinement;
 	struct machine_rates limits;
-	bool hotplug;	    /* the machine may get a shared directory while it runs */
-	bool console_shell; /* a root shell on the serial console; never in a session */
+	bool hotplug;	    /* true: the machine may get a shared directory while it runs */
+	bool console_shell; /* true: the serial console has a root shell; always false for a
+			     * session */
 	/* The canonical config: every default is filled in, absent options and empty lists are left
 	 * out. prepare records it, and start compares it with the record. For a command that needs
 	 * only the state directory, the canonical config is only {stateDir}. cpuCount is missing if
@@ -155,7 +156,7 @@ struct request {
 struct host_bounds {
 	int64_t memory_mib; /* the most memory that a guest may have */
 	int64_t cpus;	    /* the most processors that a guest may have */
-	/* The backend has no network card. If a request has no network mode, the mode is
+	/* true: the backend has no network card. If a request has no network mode, the mode is then
 	 * isolated. */
 	bool isolated_only;
 };

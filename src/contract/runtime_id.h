@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-/* Returns whether microagent itself uses the name in a state directory: bases sessions pool archive
+/* Returns true if microagent itself uses the name in a state directory: bases sessions pool archive
  * logs .locks .microagent-state */
 bool runtime_id_taken(const char *id);
 /* Checks that the id is a safe basename (path_is_safe_basename()) and not used by microagent

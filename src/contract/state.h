@@ -68,7 +68,7 @@ extern const char *const state_names[STATE_COUNT];
 
 /* The facts about a state that are in the contract. */
 struct state_facts {
-	bool runtime_may_continue; /* a process of the machine may still live */
+	bool runtime_may_continue; /* true: a process of the machine may still live */
 	const char *meaning;
 };
 extern const struct state_facts state_facts[STATE_COUNT];
@@ -78,7 +78,7 @@ extern const struct state_facts state_facts[STATE_COUNT];
 enum command command_from_name(const char *name);
 enum state state_from_name(const char *name);
 bool state_allows(enum state state, enum command command);
-/* Returns whether a workspace in that state has a live supervisor. Returns false for quarantine, in
+/* Returns true if a workspace in that state has a live supervisor. Returns false for quarantine, in
  * which some workspaces have a live supervisor and some do not. */
 bool state_is_live(enum state state);
 
