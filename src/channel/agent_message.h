@@ -53,7 +53,7 @@ struct agent_message {
 	char exec[65];			/* START: the id of a resumable exec; "" for any other
 					 * exec */
 	uint64_t stdin_offset;		/* START, ACK: bytes of stdin that the command has taken */
-	bool tells_stdin;		/* `stdin_offset` is set; for ACK always true */
+	bool tells_stdin;		/* true: `stdin_offset` is set, as it always is for ACK */
 	struct error why;		/* DETACHED */
 	size_t taken;			/* the number of bytes that the caller must drop from the
 					 * queue when it has used the message */

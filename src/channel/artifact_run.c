@@ -15,8 +15,8 @@
 #define ANSWER_BYTES (1u << 20)
 #define TICK_MS 200
 
-/* Reads the answer of microagent-artifact until this program has closed its stdout. ERR_UNAVAILABLE
- * if `cancel` became readable. */
+/* Reads the answer of microagent-artifact until microagent-artifact has closed its stdout.
+ * ERR_UNAVAILABLE if `cancel` became readable. */
 static int hear_artifact(const struct artifact_wait *wait, const struct proc *child, int from,
 			 struct buf *answer, struct error *err)
 {

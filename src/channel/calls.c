@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of one connection. Each new call gets a higher number, and no number is used again. A
- * call's slot in the table is its number modulo the size of the table, so no search is needed. When
- * a call has ended, its slot is empty or has another number.
+ * The calls of one connection. Each new call gets a higher number, and no number is used again. The
+ * index of a call in the table is its number modulo the size of the table, so no search is needed.
+ * After a call has ended, the table's entry at this index is free, or belongs to a call with
+ * another number.
  */
 #include "channel/calls.h"
 
@@ -106,9 +107,9 @@ int calls_begin_workload(struct calls *calls, struct agent_call *call, struct er
 	return queue_request(calls, call, NULL, AGENT_INPUT_STDIN, err);
 }
 
-/* Returns how many bytes of stdin the call may queue now. A call that has no stdin under way may
- * always queue some, because other calls that keep filling the queue would leave no room for this
- * call. */
+/* Returns how many bytes of stdin the call may queue now. A call may always queue some stdin if the
+ * command has taken all of its earlier stdin. Otherwise other calls could fill the queue again and
+ * again, and leave no room for this call. */
 size_t calls_stdin_room(const struct calls *calls, const struct agent_call *call)
 {
 	const struct stdin_window_sender *window = &calls->slots[call->number % CALLS_MAX].window;
@@ -211,7 +212,7 @@ uint64_t calls_stdin_taken(const struct calls *calls, const struct agent_call *c
 	return calls->slots[call->number % CALLS_MAX].window.taken;
 }
 
-/* --- what the guest says --------------------------------------------------------------------- */
+/* --- messages of the guest ------------------------------------------------------------------- */
 
 int agent_call_keep(const struct call_item *item, struct error *err)
 {
@@ -226,8 +227,8 @@ int agent_call_keep(const struct call_item *item, struct error *err)
 	return room ? buf_append(kept, item->bytes, room, err) : 0;
 }
 
-/* Each of the next functions handles one message of the guest. It returns 1 if *item is something
- * for the caller, 0 if the caller need not know of the message, and -1 on an error. */
+/* The next functions each handle one message of the guest. They return 1 if *item is for the
+ * caller, 0 if the caller need not know of the message, and -1 on an error. */
 
 static int output_item(struct calls *calls, const struct calls_slot *slot,
 		       const struct agent_message *message, struct call_item *item,

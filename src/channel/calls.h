@@ -3,8 +3,8 @@
  * The client of the guest's agent: several calls on one connection. Each call is a command in the
  * guest, from its request to its exit. This code does no I/O and has no threads: the caller puts in
  * the bytes that the guest sends, and takes out items. The bytes for the guest are queued in `out`,
- * and the owner of the descriptor sends them. So tests and fuzzers can run the code that reads the
- * guest's bytes.
+ * and the code that has the connection's descriptor sends them. So tests and fuzzers can run the
+ * code that reads the guest's bytes.
  *
  * The guest's bytes are hostile. Each of the following is an error (ERR_IO), after which the
  * connection cannot be used: a message with a number that no unfinished call has, a second start,
@@ -22,7 +22,7 @@
 #define CALLS_MAX ((size_t)256)
 #define CALL_OUTPUTS (MICROAGENT_STDERR + 1)
 
-/* One command. Its owner must not move this struct in memory until the command has ended or the
+/* One command. The caller must not move this struct in memory until the command has ended or the
  * call was abandoned. */
 struct agent_call {
 	const struct microagent_exec *exec; /* the command, borrowed; NULL: the workload of the run
@@ -34,7 +34,8 @@ struct agent_call {
 					     * seconds; 0: no limit */
 	uint64_t number;
 	bool started;
-	bool ended; /* the command has ended, and `exit` is set; the number is free again */
+	bool ended; /* true: the command has ended, and `exit` is set; the table entry is free
+		     * again */
 	struct microagent_outcome exit;
 	/* For agent_call_keep(): how many bytes of each output may be kept, the bytes that were
 	 * kept, and whether further output was dropped. */
@@ -46,21 +47,21 @@ struct agent_call {
 void agent_call_free(struct agent_call *call);
 
 /*
- * How much stdin may be on its way to a command. The guest's end is in guest/agent/stdin_window.h.
- * The agent tells how much the command has taken, and the sender sends at most
- * LIMIT_STDIN_WINDOW_BYTES more than that. So the agent can always take all bytes that were sent,
- * and need never stop reading the connection. Therefore a message behind the stdin (a cancel,
- * another request) always reaches the agent.
+ * The limit of the stdin that is on its way to a command, for the sender. The receiver is in
+ * guest/agent/stdin_window.h. The agent tells how many bytes the command has taken, and the sender
+ * sends at most LIMIT_STDIN_WINDOW_BYTES beyond these bytes. So the agent can always take all bytes
+ * that were sent, and need never stop reading the connection. Therefore a message behind the stdin
+ * (a cancel, another request) always reaches the agent.
  */
 struct stdin_window_sender {
 	uint64_t sent;	/* bytes that were sent */
-	uint64_t taken; /* how many of these bytes the command has taken */
-	bool none;	/* there is no window, because an agent of an older version does not tell
-			 * how much the command has taken */
+	uint64_t taken; /* how many of the sent bytes the command has taken */
+	bool none;	/* true: there is no window, because an agent of an older version does not
+			 * tell how much the command has taken */
 };
 
 struct calls_slot {
-	uint64_t number; /* the number of the request; 0: the slot is free */
+	uint64_t number; /* the number of the request; 0: the entry is free */
 	bool started;
 	struct stdin_window_sender window;
 	struct agent_call *call; /* the call; NULL: the call was abandoned, and its messages are
@@ -86,7 +87,8 @@ struct call_item {
 struct calls {
 	struct buf in;	/* bytes that were received and are not used yet */
 	struct buf out; /* bytes that must be sent to the guest */
-	bool reached;	/* the connection has reached the agent: the dial (dial.h) was answered */
+	bool reached;	/* true: the connection has reached the agent: the dial (dial.h) was
+			 * answered */
 	struct calls_slot slots[CALLS_MAX];
 	size_t count;
 	uint64_t next;
@@ -127,7 +129,7 @@ int calls_resize(struct calls *calls, const struct agent_call *call, struct erro
 /* Queues the request to kill the command with all of its processes. The exit of the command still
  * comes as an item. */
 int calls_cancel(struct calls *calls, const struct agent_call *call, struct error *err);
-/* Gives up a call: its later messages are dropped, and the owner may free it. */
+/* Gives up a call: its later messages are dropped, and the caller may free the call. */
 void calls_abandon(struct calls *calls, struct agent_call *call);
 
 /* Returns memory for *room bytes from the guest. The caller writes received bytes to this memory,
@@ -140,11 +142,11 @@ int calls_next(struct calls *calls, struct call_item *item, struct error *err);
 /* Keeps the output of an item, up to the `cap` of its call. */
 int agent_call_keep(const struct call_item *item, struct error *err);
 
-/* Returns whether a new connection can continue the call of a broken one. */
+/* Returns true if a new connection can continue the call of a broken connection. */
 bool calls_can_resume(const struct calls *calls);
 /* Continues the call over a new connection, after calls_next() has returned all items of the old
  * connection. Messages that were queued or half received are dropped. No output and no stdin is
- * lost or comes twice; signals and terminal sizes that were on their way may be lost. */
+ * lost or arrives twice; signals and terminal sizes that were on their way may be lost. */
 int calls_resume(struct calls *calls, struct error *err);
 /* Queues a message to the agent that nobody will continue a resumable exec any more. If its command
  * still runs, the agent kills it. */

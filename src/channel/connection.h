@@ -8,7 +8,7 @@
 
 struct connection {
 	int fd;	    /* the socket; -1: there is no socket yet */
-	bool ended; /* the other side has ended the connection; the calls may still have bytes that
+	bool ended; /* true: the peer has ended the connection; the calls may still have bytes that
 		     * came before the end */
 	struct calls calls;
 };
@@ -26,9 +26,9 @@ void connection_close(struct connection *connection); /* ends the commands that 
  * `fd`. */
 int connection_resume(struct connection *connection, int fd, struct error *err);
 
-/* Sends the queue until the socket takes no more. If the other side has closed the connection,
- * drops the queue and succeeds. The caller can then still read the last bytes of the other side (an
- * exit, an error), which say more than an error of this function. */
+/* Sends the queue until the socket takes no more. If the peer has closed the connection, drops the
+ * queue and succeeds. The caller can then still read the last bytes of the peer (an exit, an
+ * error), which say more than an error of this function. */
 int connection_send(struct connection *connection, struct error *err);
 /* Receives bytes that have arrived, by at most one recv(), and puts them into the calls. */
 int connection_receive(struct connection *connection, struct error *err);

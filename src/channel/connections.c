@@ -9,7 +9,8 @@
 struct pooled {
 	struct shared_connection *connection;
 	size_t users;
-	bool finished; /* the connection accepts no more requests, and its last user frees it */
+	bool finished; /* true: no more requests are accepted, and the last user frees the
+			* connection */
 	struct list_link link;
 };
 
@@ -94,7 +95,7 @@ static struct pooled *pool_take(struct connections *connections, struct error *e
 	return pooled;
 }
 
-/* --- of its own ------------------------------------------------------------------------------ */
+/* --- a connection for one request alone ------------------------------------------------------ */
 
 static struct shared_connection *take_own(struct connections *connections, struct error *err)
 {

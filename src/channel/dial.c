@@ -83,7 +83,7 @@ const char *dial_way(int dirfd, uint32_t port)
 	return is_linked && faccessat(dirfd, AGENT_SOCK, F_OK, 0) == 0 ? AGENT_SOCK : "vsock.sock";
 }
 
-/* --- by who waits ---------------------------------------------------------------------------- */
+/* --- the dial that blocks -------------------------------------------------------------------- */
 
 /* Sends the whole CONNECT line. Sends in the same write as much of `first` as the socket takes, and
  * removes these bytes from `first`. */
@@ -146,7 +146,7 @@ int dial_blocking(int dirfd, uint32_t port, struct buf *first, uint64_t deadline
 	return error_prefix(err, "the guest cannot be reached");
 }
 
-/* --- on a loop ------------------------------------------------------------------------------- */
+/* --- the dial on a loop ---------------------------------------------------------------------- */
 
 struct dial {
 	struct loop *loop;

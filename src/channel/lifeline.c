@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 
-/* The near ends of all lifelines that this process holds. */
+/* The near ends (lifeline.h) of all lifelines of this process. */
 static struct {
 	pthread_mutex_t lock;
 	int *fds;
@@ -29,7 +29,7 @@ static void in_parent(void)
 }
 
 /* Closes the copies of the near ends in a forked child. The lifelines belong to the parent, so the
- * child sends nothing to the other sides. */
+ * child closes them without a message to the supervisors. */
 static void in_child(void)
 {
 	for (size_t i = 0; i < held.count; i++)
@@ -43,9 +43,10 @@ static void watch_forks(void)
 	pthread_atfork(before_fork, in_parent, in_child);
 }
 
-/* Makes the connection one that only this side writes to. A supervisor that was taken over could
- * otherwise send descriptors, for example its lease. Nobody would ever read the message, so the
- * lease would stay open, and count as a process of the machine, until this side is closed. */
+/* Stops the supervisor from sending anything to the near end. A supervisor that an attacker
+ * controls could otherwise send descriptors, for example its lease. Nobody would ever read the
+ * message, so the lease would stay open, and count as a process of the machine, until the near end
+ * is closed. */
 static void refuse_messages(int fd)
 {
 	char byte;
@@ -95,7 +96,7 @@ int lifeline_open(int *near_end, int *far_end, struct error *err)
 	return 0;
 }
 
-/* Removes `fd` from the list of near ends. The caller holds the lock. Returns whether `fd` was in
+/* Removes `fd` from the list of near ends. The caller holds the lock. Returns true if `fd` was in
  * the list. */
 static bool forget(int fd)
 {

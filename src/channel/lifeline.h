@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lifeline of a machine: a connection from the maker or the owner of the machine to its live
- * supervisor. When the connection ends, the supervisor ends the machine. If the maker sends one
- * byte before it closes the connection, the machine goes on without the lifeline.
+ * The lifeline of a machine: a connection from this process, which makes the machine or owns the
+ * session, to the live supervisor. When the connection ends, the supervisor ends the machine. If
+ * this process sends one byte before it closes the connection, the machine goes on without the
+ * lifeline.
  *
- * The near end is the end that the maker or owner has. No other process may have the near end, so
- * that the connection ends when this process ends in any way. Other code of this process may fork a
- * child that executes no program and lives longer than this process. So each forked child closes
- * its copy of the near end at once (pthread_atfork()). Thread-safe.
+ * The near end is this process's descriptor of the connection. The far end is the supervisor's
+ * descriptor. No other process may have the near end, so that the connection ends when this process
+ * ends in any way. Other code of this process may fork a child that executes no program and lives
+ * longer than this process. So each forked child closes its copy of the near end at once
+ * (pthread_atfork()). Thread-safe.
  */
 #ifndef CHANNEL_LIFELINE_H
 #define CHANNEL_LIFELINE_H
@@ -17,8 +19,9 @@
 /* Makes a lifeline. This process keeps *near_end. The caller passes *far_end to the supervisor, and
  * closes it. */
 int lifeline_open(int *near_end, int *far_end, struct error *err);
-/* Makes a lifeline from an existing connection, whose other side cannot send anything from then on.
- * On success `fd` is its near end, which must be closed by lifeline_let_go() or lifeline_cut(). */
+/* Makes a lifeline from an existing connection to a supervisor. From then on the supervisor cannot
+ * send anything over the connection. On success `fd` is its near end, which must be closed by
+ * lifeline_let_go() or lifeline_cut(). */
 int lifeline_adopt(int fd, struct error *err);
 /* Closes the near end and lets the machine go on. *near_end becomes -1. Accepts -1. In a forked
  * child, where the near end is closed already, only sets *near_end to -1. */

@@ -21,7 +21,7 @@ static json_t *network_list(json_t *object, const char *key)
 	return list;
 }
 
-/* --- what egress opens ------------------------------------------------------------------------ */
+/* --- the rules of egress ---------------------------------------------------------------------- */
 
 static json_t *egress_of(json_t *network, struct error *err)
 {
@@ -52,7 +52,7 @@ static int edit_allow(json_t *network, const json_t *request, struct error *err)
 		       : 0;
 }
 
-/* Returns whether a request to remove `rule` removes this item of the list. A rule with ports, or a
+/* Returns true if a request to remove `rule` removes this item of the list. A rule with ports, or a
  * prefix, removes only the item that is equal to the rule. A rule without ports removes every item
  * with the name of the rule. */
 static bool is_rule_meant(const char *item, const char *rule)
@@ -137,7 +137,7 @@ static int edit_unpublish(json_t *network, const json_t *request, struct error *
 	return error_reason(err, REASON_PORT_NOT_PUBLISHED, "");
 }
 
-/* --- any of them ------------------------------------------------------------------------------ */
+/* --- all changes ------------------------------------------------------------------------------ */
 
 static const struct {
 	const char *name;

@@ -54,13 +54,13 @@ struct pump {
 			        * stderr */
 	size_t written;	       /* number of bytes of the item that have been written */
 	bool has_item;
-	bool in_open;	/* stdin has not reached its end */
+	bool in_open;	/* true: stdin has not reached its end */
 	bool lost[2];	/* [0]: output for stdout is dropped; [1]: output for stderr is dropped */
-	bool unread;	/* whether output was dropped because its reader took none of it in time */
-	bool cancelled; /* the command was cancelled, and the pump waits for its exit */
-	bool asked;	/* SIGINT, SIGTERM or SIGHUP was passed on, by which the user asks for the
-			 * end of the command */
-	bool done;	/* the pump ends now, because `end` is known */
+	bool unread;	/* true: output was dropped, because its reader took none of it in time */
+	bool cancelled; /* true: the command was cancelled, and the pump waits for its exit */
+	bool asked;	/* true: SIGINT, SIGTERM or SIGHUP was passed on, by which the user asks for
+			 * the end of the command */
+	bool done;	/* true: the pump ends now, because `end` is known */
 	enum microagent_end end;
 	uint64_t deadline_ns; /* the time at which a cancelled command is given up; UINT64_MAX:
 			       * never */
@@ -181,7 +181,7 @@ static uint64_t next_look_ns(const struct pump *p)
 	return max_u64(p->taken_ns, p->hung_up_ns) + limit_get(LIMIT_UNREAD_MS) * NS_PER_MS;
 }
 
-/* Returns whether the command can go on over another connection. Opens a connection as a test and
+/* Returns true if the command can go on over another connection. Opens a connection as a test and
  * closes it again; reconnect() opens the connection that is used after the item was written. */
 static bool can_connect(const struct pump *p)
 {
@@ -320,7 +320,7 @@ static int read_stdin(struct pump *p, struct error *err)
 	return calls_stdin_close(p->calls, p->call, err);
 }
 
-/* Sets the slots for poll(). Unused slots have a negative descriptor, which poll() skips. */
+/* Fills the array for poll(). Unused entries have a negative descriptor, which poll() skips. */
 static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 {
 	const struct microagent_signals *signals = p->cancelled ? NULL : p->streams->signals;

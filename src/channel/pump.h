@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The pump: moves bytes between the caller's descriptors and a command in the guest, until the
- * command has ended. If the reader of a stream is slow, its writer has to wait, because the pump
- * holds at most two frames.
+ * command has ended. If the reader of a stream is slow, the writer of this stream has to wait,
+ * because the pump stores at most two frames.
  */
 #ifndef CHANNEL_PUMP_H
 #define CHANNEL_PUMP_H
@@ -15,7 +15,7 @@ struct pump_guest {
 	/* Makes a new connection for a resumable exec after its connection was lost. Returns a
 	 * connected socket, or -1. */
 	int (*dial)(void *data, struct error *err);
-	/* Returns whether the machine is paused, so that no process in it answers. */
+	/* Returns true if the machine is paused, so that no process in it answers. */
 	bool (*is_paused)(void *data);
 	/* Returns a descriptor that is readable when the result of is_paused() may have changed;
 	 * is_paused() makes it unreadable again. -1: there is no such descriptor. Is called once,

@@ -20,8 +20,8 @@
 #define RESUMPTION_STREAMS (MICROAGENT_STDERR + 1)
 
 struct resumption {
-	bool on; /* the exec is resumable: the caller has asked for that, and the agent has not
-		  * refused */
+	bool on; /* true: the exec is resumable: the caller has asked for that, and the agent has
+		  * not refused */
 	char exec[RESUMPTION_ID + 1];
 	uint64_t number;		    /* the number of the request, which is the same on every
 					     * connection */
@@ -33,7 +33,7 @@ struct resumption {
 						    * to the agent */
 	struct buf kept;			   /* stdin that may have to be sent again */
 	bool stdin_closed, cancelled;
-	bool attaching; /* the connection is new, and the agent has not sent the message
+	bool attaching; /* true: the connection is new, and the agent has not sent the message
 			 * "start" over it yet */
 };
 
@@ -57,7 +57,8 @@ void resumption_forget(struct resumption *r, uint64_t flying);
  * LIMIT_ACK_BYTES more, queues a message that tells the agent how much was used. */
 int resumption_took(struct resumption *r, enum microagent_output stream, size_t len,
 		    struct buf *out, struct error *err);
-/* Returns how many more bytes of stdin can be kept. The caller may not send more than that. */
+/* Returns how many more bytes of stdin can be kept. The caller may not send more bytes than this
+ * number. */
 size_t resumption_room(const struct resumption *r);
 
 #endif

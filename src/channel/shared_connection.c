@@ -26,10 +26,10 @@ struct waiter {
 	bool in_closed;
 	uint64_t deadline_ns; /* the deadline of the request; after a cancel, the deadline for the
 			       * guest's report that the command has ended */
-	bool refused;	      /* the callback of the request refused output */
-	bool stopping;	      /* the command is being ended early */
-	bool given_up;	      /* the waiter does not wait for the guest's report that the command
-			       * has ended */
+	bool refused;	      /* true: the callback of the request refused output */
+	bool stopping;	      /* true: the command is being ended early */
+	bool given_up;	      /* true: the waiter does not wait for the guest's report that the
+			       * command has ended */
 	bool timed_out, cancelled;
 	struct list_link link;
 };
@@ -40,9 +40,9 @@ struct shared_connection {
 	struct list waiters;
 	struct waiter *leader;	   /* the waiter that reads from the connection; NULL: no waiter
 				    * reads */
-	bool retired;		   /* the connection accepts no more requests, because an unfinished
-				    * command was left on it */
-	bool broken;		   /* the connection cannot be used any more, for the reason
+	bool retired;		   /* true: the connection accepts no more requests, because an
+				    * unfinished command was left on it */
+	bool broken;		   /* true: the connection cannot be used any more, for the reason
 				    * `why` */
 	uint64_t dial_deadline_ns; /* the time by which the guest must have answered the dial
 				    * (dial.h) */

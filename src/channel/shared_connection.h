@@ -25,7 +25,7 @@ struct shared_request {
 	uint64_t deadline_ns; /* the deadline on clock_mono_ns(); UINT64_MAX: no deadline */
 	int cancel;	      /* when this descriptor is readable, the command is ended; -1: no
 			       * descriptor */
-	bool hasty;	      /* at the deadline the call returns, and does not wait for the
+	bool hasty;	      /* true: at the deadline the call returns, and does not wait for the
 			       * command's end */
 };
 
@@ -35,10 +35,10 @@ struct shared_connection;
 struct shared_connection *shared_connection_new(int dirfd, struct error *err);
 void shared_connection_free(struct shared_connection *shared); /* ends the commands that run;
 								* accepts NULL */
-/* Returns whether another request can be made on the connection. If the connection has no request
+/* Returns true if another request can be made on the connection. If the connection has no request
  * now, first reads the bytes that have arrived. */
 bool shared_connection_is_usable(struct shared_connection *shared);
-/* Returns whether the connection is as good as a new connection: it is usable, and has nothing left
+/* Returns true if the connection is as good as a new connection: it is usable, and has nothing more
  * to send. */
 bool shared_connection_is_clean(struct shared_connection *shared);
 

@@ -80,8 +80,8 @@ static int request_fd(const json_t *request, struct error *err)
 
 #define WAIT_MS 200
 
-/* Waits until `fd` has a byte or is at its end, or until the supervisor has ended. Returns 1 if one
- * of these has happened, and 0 if wait->cancel became readable or the deadline passed first. */
+/* Waits until `fd` has a byte or is at its end, or until the supervisor has ended. Returns 1 after
+ * one of these events, and 0 if wait->cancel became readable or the deadline passed first. */
 static int wait_answer(int fd, const struct proc *proc, const struct supervisor_wait *wait,
 		       struct error *err)
 {

@@ -30,10 +30,10 @@ struct supervisor_wait {
 	int cancel;
 	uint64_t deadline_ns; /* only for supervisor_run_finish(): the time on clock_mono_ns() at
 			       * which the lifeline is cut; 0: no such time */
-	bool apart; /* only for supervisor_call(): Ctrl-C at the terminal goes only to this process,
-		     * and not to the supervisor */
-	bool bound; /* only for supervisor_call(): the supervisor is killed when the calling thread
-		     * ends in any way */
+	bool apart; /* only for supervisor_call(); true: Ctrl-C at the terminal goes only to this
+		     * process, and not to the supervisor */
+	bool bound; /* only for supervisor_call(); true: the supervisor is killed when the calling
+		     * thread ends in any way */
 	const int *handed; /* only for supervisor_call(): descriptors of this process. The
 			    * supervisor gets copies of them with the numbers from SUPERVISOR_HANDED
 			    * on, which its options name. */
