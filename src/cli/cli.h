@@ -32,7 +32,7 @@ enum cli_exit {
 	CLI_EXIT_OURS = 125
 };
 
-/* One run of the program. */
+/* The options that every command has, and the state of this process. */
 struct cli {
 	bool json;		      /* true: the option --json was given */
 	const char *state_dir_option; /* the value of --state-dir; NULL: not given */
@@ -41,7 +41,7 @@ struct cli {
 	char words[64];
 	const struct cli_command *command; /* the command that runs; NULL until it is known */
 	bool stdout_closed;		   /* true: stdout was closed when the program started */
-	int stdout_errnum; /* errno of a failed write to stdout; 0: none is known yet */
+	int stdout_errnum; /* errno of a failed write to stdout; 0: no write has failed yet */
 	bool usage_error;  /* true: the error is a mistake of the user, so the exit code is 2 */
 	bool help;	   /* true: the option --help was given */
 };
@@ -51,7 +51,7 @@ struct cli {
 enum cli_option_kind {
 	CLI_OPTION_FLAG,   /* an option without a value; the field is a bool */
 	CLI_OPTION_STRING, /* a text; the field is a const char * */
-	/* a text for the guest, which must be UTF-8; the field is a const char * */
+	/* a UTF-8 text for the guest; the field is a const char * */
 	CLI_OPTION_GUEST,
 	CLI_OPTION_INT, /* a number from min to max; the field is an int64_t */
 	/* a size above 0, such as "4096", "64K", "10M", "2G" or "1T"; the field is an int64_t with
@@ -157,7 +157,7 @@ extern const struct cli_command *const cli_commands[];
 int cli_usage(struct cli *cli, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Copies *why, an error that the library has found in the user's words, to *err. Marks it as a
+/* Copies *why, an error that the library has found in the user's words, to *err. Marks *err as a
  * mistake of the user (exit 2). Returns -1. */
 int cli_usage_error(struct cli *cli, const struct error *why, struct error *err);
 
@@ -178,8 +178,8 @@ int cli_parse_global(struct cli *cli, const char *const *words, size_t count, si
 		     struct error *err);
 
 /* Returns the entry of `names` that the user has probably meant by `word`; `names` is
- * NULL-terminated. It is the nearest entry (base/nearest.h), or else the only entry with the same
- * first 3 letters. Returns NULL if no entry is similar. */
+ * NULL-terminated. This is the nearest entry (base/nearest.h). If no entry is near, it is the only
+ * entry with the same first 3 letters. Returns NULL if no entry is similar. */
 const char *cli_nearest(const char *word, const char *const *names);
 
 /* Prints the help of one command, or of a group of commands (`kernel`), to `out`. `parent` is
@@ -232,20 +232,20 @@ int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *
 #define CLI_ITSELF 512
 /* Sets the struct cli that cli_itself() uses if its argument is NULL. */
 void cli_speaks(const struct cli *cli);
-/* Writes the beginning of a command that the user can type to `out`, and returns `out`:
+/* Writes to `out` the beginning of a command that the user can type, and returns `out`:
  * "microagent", with the --state-dir that was given, quoted for a shell. If the given directory is
  * a directory of sessions, <state>/sessions, writes only "microagent". If `cli` is NULL, the
  * function uses the cli of the last cli_speaks(). When a message is printed, this text replaces
- * each "`microagent " in it. */
+ * each "`microagent " in the message. */
 const char *cli_itself(const struct cli *cli, char out[CLI_ITSELF]);
 /* Prints `value` as one line of JSON on stdout. Does not take over the reference to `value`. */
 int cli_print_json(const json_t *value, struct error *err);
 /*
  * Writes bytes to `out` for a command with a deadline. The reader of `out` may be slow. The
  * function waits for the reader until `read_by_ns` (on clock_mono_ns(); UINT64_MAX: for ever).
- * After that time it goes on as long as the reader takes some bytes every LIMIT_UNREAD_MS, but at
- * most for LIMIT_EXEC_LATE_MS. Returns 0 if all bytes were written; 1 if the last bytes were
- * dropped (no buffer contains them); -1 with errno set.
+ * After that time the function goes on as long as the reader takes some bytes every
+ * LIMIT_UNREAD_MS, but at most for LIMIT_EXEC_LATE_MS. Returns 0 if all bytes were written; 1 if
+ * the last bytes were dropped (no buffer contains them); -1 with errno set.
  */
 int cli_write_by(FILE *out, const void *bytes, size_t len, uint64_t read_by_ns);
 /* Prints `value` as one line of JSON on stdout, with the wait and the results of cli_write_by().

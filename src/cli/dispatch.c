@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the command that the words of the command line name, and runs it. */
+/* Finds the command that the command line names, and runs it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -46,10 +46,11 @@ static int decode_publish_host(const json_t *item, const char *path, json_t *out
 	return json_put_string(out, "host", host, err);
 }
 
-/* Refuses a host port that an earlier forward of the list has already. "0.0.0.0" and "::" listen on
- * every address of their family, so they conflict with all other addresses at the same port. `seen`
- * has, for each family and port, the host address of the first forward with this family and port.
- * The function adds the forward `out` to `seen` if `seen` has no such entry. */
+/* Refuses a forward that overlaps with an earlier forward at the same host port. "0.0.0.0" and "::"
+ * listen on every address of their family, so they overlap with every other address of the family.
+ * (The caller refuses two equal addresses.) `seen` has, for each family and port, the host address
+ * of the first forward with this family and port. The function adds the forward `out` to `seen` if
+ * `seen` has no such entry. */
 static int refuse_overlap(json_t *seen, const json_t *out, const char *path, struct error *err)
 {
 	const char *host = json_text(out, "host", ""), *any = strchr(host, ':') ? "::" : "0.0.0.0";

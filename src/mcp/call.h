@@ -31,8 +31,7 @@ struct mcp_call {
 	struct list_link link;
 	struct mcp_server *server;
 	const struct mcp_tool *tool;
-	json_t *message; /* the client's request; the values of the next three members belong to
-			  * it */
+	json_t *message; /* the client's request, which owns the values of the next three members */
 	const json_t *id;
 	const json_t *arguments; /* the arguments, which match the tool's schema; NULL: there are
 				  * none */

@@ -98,8 +98,8 @@ static const char *args_word(const char *args, struct args_word *out)
 	return args + strcspn(args, " ");
 }
 
-/* Prints the candidates for the word after c->args. `args` is one alternative of a command's
- * `args`. Prints nothing if c->args do not match this alternative. */
+/* Prints the candidates for the word after c->args. `args` is one alternative of cli_command.args.
+ * Prints nothing if c->args do not match this alternative. */
 static void complete_alternative(const struct completion *c, const char *args)
 {
 	struct args_word word;

@@ -85,8 +85,8 @@ static void say_verdict(const struct cli *cli, const struct artifact_check *chec
 }
 
 /* Returns the object for the entry `name` in the list. Appends a new object if the last object is
- * for another entry: the checks of one entry follow each other, so no earlier object can be for
- * this one. */
+ * for another entry: the checks of one entry follow each other, so no earlier object can be for the
+ * entry `name`. */
 static json_t *entry_object(json_t *list, const char *name, struct error *err)
 {
 	json_t *last = json_array_get(list, json_array_size(list) - 1);

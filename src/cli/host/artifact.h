@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs microagent-artifact, which hashes, fetches and builds files. The program microagent itself
- * only lists kernels and images. So it need not be linked with the libraries of
+ * only lists kernels and images. So microagent need not be linked with the libraries of
  * microagent-artifact.
  */
 #ifndef CLI_ARTIFACT_H

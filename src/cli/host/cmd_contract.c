@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* contract: shows what an agent runtime may rely on. Prints JSON for programs and tables for
- * people. */
+/* contract: shows the contract document, which tells what an agent runtime may rely on. Prints JSON
+ * for programs and tables for people. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -87,7 +87,7 @@ void guest_unconfined(const struct cli *cli, struct microagent *agent);
 void guest_warn_unconfined(const struct cli *cli);
 /* Returns true if `told` reports that a machine runs without a cell. `told` is an answer of the
  * library, or an entry of a list in it. Returns false for a machine that can have no cell, because
- * the system itself runs it ("platform"). */
+ * the host's operating system itself runs the machine ("platform"). */
 bool guest_is_unconfined(const json_t *told);
 
 /* Stores the value of --backend in `cli`; NULL: the option was not given. A command calls this

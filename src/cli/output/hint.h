@@ -33,9 +33,9 @@ void hint_find(const struct cli *cli, enum error_reason reason, const char *subj
 void hint_name_commands(const char *text, char *out, size_t room);
 
 /* Writes the note that a list shows for an entry of the library's answer. The note tells how the
- * entry's machine is not confined or limited. Then it has the text `detail` (NULL: none) and the
- * hint for the entry's "reason". `name` is the key of the member that is the subject of the hint.
- * Writes "" if the note is empty. */
+ * entry's machine is not confined or limited. After this, the note has the text `detail` (NULL:
+ * none) and the hint for the entry's "reason". `name` is the key of the member that is the subject
+ * of the hint. Writes "" if the note is empty. */
 void hint_add_to_detail(const json_t *entry, const char *name, const char *detail,
 			char out[HINT_ROOM]);
 
@@ -43,8 +43,8 @@ void hint_add_to_detail(const json_t *entry, const char *name, const char *detai
  * is an answer about this machine, or an entry of a list. */
 void hint_unlimited(const json_t *entry, char out[HINT_ROOM]);
 
-/* Returns the command that a hint names, as a part of `text`, which is changed for this. Returns
- * `text` if the hint names no command; NULL if `text` is empty. */
+/* Finds the command that the hint `text` names. Changes `text`, and returns a pointer into it.
+ * Returns `text` if the hint names no command; NULL if `text` is empty. */
 const char *hint_command(char *text);
 
 #endif

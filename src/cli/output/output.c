@@ -112,8 +112,8 @@ int cli_write_by(FILE *out, const void *bytes, size_t len, uint64_t read_by_ns)
 	const char *at = bytes;
 
 	while (len > 0) {
-		/* Writes at most PIPE_BUF bytes: when poll() reports that a pipe can be written, it
-		 * has room for them. */
+		/* Writes at most PIPE_BUF bytes: when poll() reports that a pipe can be written,
+		 * the pipe has room for these bytes. */
 		size_t some = len < PIPE_BUF ? len : PIPE_BUF;
 
 		if (!can_write(fileno(out), give_up_ns(read_by_ns, last)))

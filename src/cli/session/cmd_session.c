@@ -25,8 +25,8 @@ struct session_values {
 
 /* --- create ---------------------------------------------------------------------------------- */
 
-/* The session's base decides which kernel and architecture the machine has, and which user commands
- * have. So the warnings about these depend on the base. */
+/* Reads the session's base, which decides the kernel and the architecture of the machine, and the
+ * user as whom commands run. The warnings about these depend on the base. */
 void session_warn_made(const struct cli *cli, struct microagent *agent, const json_t *session)
 {
 	json_auto_t *base = microagent_base_show(agent, json_text(session, "base", NULL), NULL);

@@ -34,9 +34,9 @@ struct attend {
 /* Checks the options. A wrong option is a mistake of the user (exit 2). */
 int attend_check(struct cli *cli, const struct attend *how, struct error *err);
 
-/* The state of this program while it attends a guest command. Between attend_begin() and
- * attend_end() the caller passes streams and terminal to the library. Only attend.c uses the other
- * members. */
+/* The state of this program while it passes data between the user and a guest command. Between
+ * attend_begin() and attend_end() the caller passes streams and terminal to the library. Only
+ * attend.c uses the other members. */
 struct attended {
 	struct microagent_streams streams;
 	/* the user's terminal; NULL: attend.terminal was false */

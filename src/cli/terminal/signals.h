@@ -32,7 +32,8 @@ int signals_open_forwarded(struct signals *out, struct error *err);
 /* Closes the descriptor. The signals stay blocked. */
 void signals_close(struct signals *signals);
 /* Discards pending signals, and gives the signals their default effect again. A command calls this
- * before it prints output, since it may wait for the reader for ever. */
+ * function before it prints output. The print may wait for the reader for ever, and a signal must
+ * then be able to end the program. */
 void signals_give_back(struct signals *signals);
 /* Returns the next signal. `data` points to a struct signals. This function is used as the member
  * `next` of struct microagent_signals. */

@@ -27,8 +27,8 @@ int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct prog
 		    struct error *err);
 #define COPY_LIMIT_HELP \
 	"refuse to copy more than this: bytes, or a number with K, M, G or T behind it"
-/* Returns options for the library. `notes` must live as long as they are used. `limit` is the
- * largest size of the copy in bytes; 0: no limit. */
+/* Returns options for the library. `notes` must live as long as the options are used. `limit` is
+ * the largest size of the copy in bytes; 0: no limit. */
 struct microagent_copy copy_options(struct copy_notes *notes, const char *user, int64_t limit);
 /* Ends a copy. `status` and `err` are the results of the library. After success prints the files
  * that were left out (with --json {"ok":true,"skipped":[...],"skippedMore"?}), and returns the exit
