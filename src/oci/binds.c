@@ -29,9 +29,9 @@ int binds_open(const char *share, struct error *err)
 	return 0;
 }
 
-/* Clones the mounts at `source`. A clone gets later mounts from the source (MS_SLAVE), unless it
- * must stay apart (MS_PRIVATE). Afterwards the clone becomes shared (MS_SHARED), so that the
- * machine's virtiofsd gets the clone's later mounts. Only this last step sets nosuid, nodev and
+/* Clones the mounts at `source`. A clone gets later mounts from the source (MS_SLAVE), unless the
+ * clone must not get them (MS_PRIVATE). Afterwards the clone becomes shared (MS_SHARED), so that
+ * the machine's virtiofsd gets the clone's later mounts. Only this last step sets nosuid, nodev and
  * read-only. A private clone gets no mounts before that step, so all mounts in it have these
  * attributes. */
 static int clone_source(int source, const struct bind_options *options, struct error *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The command exec, which runs a further command in a running container. It starts a stand-in for
- * the command: the process of the host that an engine takes for the command's process. */
+/* The command exec, which runs a further command in a running container. It starts a stand-in
+ * (standin.h) for the command: a process of the host that an engine treats as the command's
+ * process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -132,10 +132,10 @@ static int end_standin(const struct record *record, struct error *err)
 	return status;
 }
 
-/* Waits until no process of the machine lives. If `now` is true, kills the keeper first. Otherwise
- * the keeper gets LIMIT_KILL_MS to end by itself, and is killed after that time. The function does
- * not wait until the keeper is reaped: that is the work of the process that has adopted the
- * stand-in. */
+/* Waits until no process of the machine lives. If `now` is true, kills the keeper (standin.h)
+ * first. Otherwise the keeper gets LIMIT_KILL_MS to end by itself, and is killed after that time.
+ * The function does not wait until the keeper is reaped: another process, the keeper's parent,
+ * reaps it. */
 static int end_kept_machine(const struct record *record, bool now, struct error *err)
 {
 	autofree char *machines = record_machines(record->oci, err);

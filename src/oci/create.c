@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The command create. It does these steps in this order. It reads the config, and refuses it before
- * anything is made. It makes the record and locks it. It starts the keeper and the stand-in, which
- * wait. It puts both into cgroups, and runs the hooks, which need the stand-in's pid. It lets the
- * keeper make the machine. It lets the stand-in make the container. At the end it writes the pid
- * file.
+ * anything is made. It makes the record and locks it. It starts the keeper and the stand-in
+ * (standin.h), which wait. It puts both into cgroups, and runs the hooks, which need the stand-in's
+ * pid. It lets the keeper make the machine. It lets the stand-in make the container. At the end it
+ * writes the pid file.
  *
  * containerd and CRI-O mark a container of a pod by annotations. Such a container is made in the
  * machine of the pod's first container.
@@ -63,7 +63,7 @@ int write_pid_file(const char *path, pid_t pid, struct error *err)
 		    : 0;
 }
 
-/* --- whose machine --------------------------------------------------------------------------- */
+/* --- the machine of the container ------------------------------------------------------------ */
 
 static int find_machine(struct create *c, struct error *err)
 {
@@ -220,9 +220,9 @@ static int write_ticket(struct create *c, struct error *err)
 /* --- the stand-in ---------------------------------------------------------------------------- */
 
 /* Sets spec->network to a descriptor of the network namespace whose path the config has; to -1 if
- * it has no path. Sets spec->own_network to true if the config asks for a new network namespace.
- * Must be called before this process enters another namespace: there a path below /proc could lead
- * to another process. */
+ * the config has no path. Sets spec->own_network to true if the config asks for a new network
+ * namespace. Must be called before this process enters another namespace: there a path below /proc
+ * could lead to another process. */
 static int open_network(const struct create *c, struct standin_spec *spec, struct error *err)
 {
 	const struct oci_namespace *network =

@@ -23,8 +23,8 @@ int write_pid_file(const char *path, pid_t pid, struct error *err);
  * the lock of the record. Defined in cmd_kill.c. */
 struct record;
 int remove_container(struct record *record, struct error *err);
-/* Removes a container like remove_container(), and then runs its poststop hooks. For a container of
- * which at least one hook was run. */
+/* Removes a container like remove_container(), and then runs its poststop hooks. This is for a
+ * container of which at least one hook was run. */
 int dispose_container(struct record *record, struct error *err);
 /* Kills the container with SIGKILL. First asks the stand-in to kill the container in the guest, so
  * that the output until then is not lost. */

@@ -200,9 +200,9 @@ static json_t *kernel_mount(const struct oci_mount *from)
 	return new_mount(from, type, from->source ? from->source : type);
 }
 
-/* Returns the description of a mount of the guest's shared memory. It replaces a mount of the
- * host's shared memory, which processes of the guest cannot share. The containers of a pod get the
- * same shared memory. The caller releases the result. */
+/* Returns the description of a mount of the guest's shared memory. This mount is used instead of a
+ * mount of the host's shared memory, which processes of the guest cannot share with the host. The
+ * containers of a pod get the same shared memory. The caller releases the result. */
 static json_t *shm_mount(const struct describe *d, const struct oci_mount *from)
 {
 	struct oci_mount plain = *from;
@@ -363,7 +363,7 @@ static int put_namespaces(json_t *container, const struct describe *d, struct er
 		       : json_put(container, "join", json_incref(join), err);
 }
 
-/* --- the whole ------------------------------------------------------------------------------- */
+/* --- the whole description ------------------------------------------------------------------- */
 
 static int put_container_root(json_t *container, const struct describe *d, struct error *err)
 {
@@ -394,8 +394,8 @@ static int put_names(json_t *container, const struct oci_config *config, struct 
 {
 	const struct oci_namespace *uts = oci_config_namespace(config, OCI_NAMESPACE_UTS);
 
-	/* Puts no names if the container joins the UTS namespace of another container, since it
-	 * then has that container's names. */
+	/* Puts no names if the container joins the UTS namespace of another container, since this
+	 * namespace already has that container's names. */
 	if (!uts || uts->path)
 		return 0;
 	if (config->hostname && *config->hostname &&

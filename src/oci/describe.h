@@ -17,8 +17,8 @@ struct describe {
 	/* The guest's name of the pod's first container, which has the machine. NULL: this
 	 * container has its own machine. */
 	const char *sandbox;
-	/* The pid of that container's stand-in, or 0. A config may name the namespaces of this
-	 * process. */
+	/* The pid of the stand-in of the pod's first container; 0: this container is the first, or
+	 * has no pod. A config may name the namespaces of the stand-in. */
 	pid_t sandbox_pid;
 	const char *share;  /* the path of the machine's directory of binds.h */
 	const char *bundle; /* the absolute path of the bundle */

@@ -171,8 +171,8 @@ int group_enter(const char *path, pid_t pid, struct error *err)
 /* Waits until the processes that the group lists have ended, or until the deadline. Returns false
  * if the group lists no process. The wait is needed, since a process closes its files, and so
  * releases its machine's lease, before it leaves its cgroup. Two kinds of processes are not listed:
- * one that waits for the last process of its pid namespace, and one whose first thread has
- * ended. */
+ * the first process of a pid namespace while it waits for the end of the others, and a process
+ * whose first thread has ended. */
 static bool await_listed(const char *group, uint64_t deadline)
 {
 	char path[PATH_MAX];
@@ -194,8 +194,8 @@ static bool await_listed(const char *group, uint64_t deadline)
 	return any;
 }
 
-/* Returns true if the cgroup has child cgroups, which another program must have made, or if it does
- * not exist. */
+/* Returns true if the cgroup has child cgroups, which another program must have made, or if the
+ * cgroup does not exist. */
 static bool has_groups(const char *group)
 {
 	struct stat st;

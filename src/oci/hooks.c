@@ -17,8 +17,8 @@
 #define NOTES_SHOWN 300
 
 /* Starts a hook with posix_spawn(). The program is hook->path even if args[0] differs: dockerd's
- * hook depends on its args[0]. No descriptor has to be closed, since all descriptors of this
- * process are close-on-exec. */
+ * hook depends on its args[0]. No descriptor has to be closed for the hook, since all descriptors
+ * of this process are close-on-exec. */
 static int spawn_hook(const struct oci_hook *hook, int in, int notes, struct proc *out,
 		      struct error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The main function of a keeper. The keeper makes the machine, and waits until its stand-in ends.
- * Then the keeper ends the machine, and itself. In quarantine the machine is evidence, so the
- * keeper goes on after the stand-in has ended. It goes on until another process kills it, as the
- * command delete does.
+ * The main function of a keeper (standin.h). The keeper makes the machine, and waits until its
+ * stand-in ends. Then the keeper ends the machine, and itself. In quarantine the machine is
+ * evidence, so the keeper goes on after the stand-in has ended. It goes on until another process
+ * kills it, as the command delete does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -125,8 +125,8 @@ static void take_client(struct keeper *k)
 	struct error why = {0};
 	char word = 0;
 
-	/* Waits for the client's word without a time limit. The client is root like this process,
-	 * and sends its word at once. */
+	/* Waits for the client's request (one byte) without a time limit. The client is root like
+	 * this process, and sends the byte at once. */
 	if (client < 0 || recv(client, &word, 1, 0) != 1)
 		return;
 	if (word == STANDIN_QUARANTINE &&

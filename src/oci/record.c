@@ -289,8 +289,9 @@ pid_t record_keeper(const struct record *record)
 	return recorded_process(record, "keeperPid", "keeperStartTime");
 }
 
-/* Holds the process by a descriptor, and then checks that it is the recorded one. While the process
- * is held, no other process can get its pid. */
+/* Opens a pidfd of the process with the recorded pid, and then checks that this process is the
+ * recorded one. A signal through the pidfd cannot reach another process that gets the same pid
+ * later. */
 static int hold_recorded(const struct record *record, const char *key, const char *time,
 			 struct proc *out, struct error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The record of a container is the directory <root>/<id>/, mode 0700. All that commands need is in
- * files there. So every command finds a container after a reboot too, and even if the bundle or the
- * machine no longer exists.
+ * The record of a container is the directory <root>/<id>/, mode 0700. The files in it have all that
+ * commands need. So every command finds a container after a reboot too, and even if the bundle or
+ * the machine no longer exists.
  *
  *   state.json    the facts about the container; written by the command create
  *   control.sock  the socket at which the stand-in listens
@@ -14,13 +14,13 @@
  *
  *   id, bundle, rootfs, created, annotations, terminal
  *   bootID                      the id of the host's boot in which the container was made
- *   pid, startTime              the stand-in and the time at which it was started
- *   keeperPid, keeperStartTime  the same of the keeper, if the container has its own machine
+ *   pid, startTime              the stand-in (standin.h) and the time at which it was started
+ *   keeperPid, keeperStartTime  the keeper and its start time, if the container has its own machine
  *   owner                       the user, always "root"
  *   machine                     the name of the machine's workspace in RECORD_MACHINES
  *   guest                       the container's name in the guest
- *   owns                        true: the container has its own machine
- *   sandbox                     if not: the id of the pod's first container, which has the machine
+ *   owns                        true: the container has its own machine; false: it is in its pod's
+ *   sandbox                     if `owns` is false: the id of the pod's first container
  *   cgroups                     the directories of cgroups that were made for the container
  *   hooks, seccomp, process     the values that the config has for the container
  *   boot                        how the container's own machine is made (standin_impl.h)
@@ -67,8 +67,8 @@ int record_make(const struct oci *oci, const char *id, struct record *out, struc
 /* Opens a record and reads its state. Does not lock it. ERR_NOT_FOUND ("container does not exist"):
  * no record has this id. */
 int record_open(const struct oci *oci, const char *id, struct record *out, struct error *err);
-/* Opens the record of the container to which the machine belongs. In a pod it is the pod's first
- * container; otherwise it is this container. */
+/* Opens the record of the container to which the machine belongs. In a pod this is the pod's first
+ * container; otherwise it is the container of `record` itself. */
 int record_holder(const struct record *record, struct record *out, struct error *err);
 /* Waits until no other command makes or removes the container, locks the record, and then reads its
  * state. ERR_NOT_FOUND: the container was removed during the wait. */
@@ -84,9 +84,9 @@ enum oci_status record_status(const struct record *record);
 pid_t record_pid(const struct record *record);
 /* Returns the pid of the container's keeper; 0 if the recorded keeper does not run any more. */
 pid_t record_keeper(const struct record *record);
-/* Hold the stand-in or the keeper by a descriptor, until proc_let_go(). While a process is held, a
- * signal cannot reach another process that has got its pid. ERR_NOT_FOUND: the process has
- * ended. */
+/* Open a pidfd of the stand-in or of the keeper; proc_let_go() closes the pidfd. A signal through
+ * the pidfd cannot reach another process that gets the same pid later. ERR_NOT_FOUND: the process
+ * has ended. */
 int record_hold(const struct record *record, struct proc *out, struct error *err);
 int record_hold_keeper(const struct record *record, struct proc *out, struct error *err);
 /* Returns the path of the file `file` of the record. The caller frees the path. */

@@ -121,10 +121,10 @@ static pid_t clone_standin(const struct standin_spec *spec, uint64_t parent, int
 	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 }
 
-/* Makes a child in a new pid namespace below the keeper's. Only a process inside the keeper's pid
- * namespace can do this, so this process is a helper that the parent has started there. The child
- * becomes a child of the helper's parent (CLONE_PARENT). Returns 0 in the child. The helper
- * exits. */
+/* Makes a child in a new pid namespace below the keeper's pid namespace. Only a process inside the
+ * keeper's pid namespace can do this, so this process is a helper that the parent has started
+ * there. The child becomes a child of the helper's parent (CLONE_PARENT). Returns 0 in the child.
+ * The helper exits. */
 static pid_t clone_below(const struct standin_spec *spec, int tell)
 {
 	int pidfd = -1;
@@ -149,9 +149,9 @@ static pid_t hear_of_child(int told, int *pidfd)
 	return process_of(*pidfd);
 }
 
-/* Makes a child in a new pid namespace below the keeper's, by a helper (clone_below()). Between the
- * two calls of setns(), every child of this process is started in the keeper's namespace. The
- * helper is the only one, since this process has one thread. */
+/* Makes a child in a new pid namespace below the keeper's pid namespace, by a helper
+ * (clone_below()). Between the two calls of setns(), every child of this process is started in the
+ * keeper's pid namespace. The helper is the only such child, since this process has one thread. */
 static pid_t clone_within(const struct standin_spec *spec, int *pidfd)
 {
 	autoclose int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
@@ -167,7 +167,7 @@ static pid_t clone_within(const struct standin_spec *spec, int *pidfd)
 	if (helper == 0)
 		return clone_below(spec, tell);
 	if (setns(own, CLONE_NEWPID) < 0)
-		abort(); /* later children would all be in the keeper's namespace */
+		abort(); /* later children would all be in the keeper's pid namespace */
 	if (helper < 0)
 		return -1;
 	close(steal_fd(&tell));

@@ -2,17 +2,18 @@
 /*
  * The processes of a container on the host.
  *
- * The stand-in is the process that an engine takes for the container's process, or for the process
- * of a command in the container. It has the engine's stdin, stdout and stderr, or a terminal. It
- * sends one request to the guest's agent. When the guest's process ends, the stand-in ends with the
- * same exit code. The stand-in is alone in its pid namespace, it is in the network namespace of the
- * config, and its root is the container's root. So a program that looks at the stand-in (podman top
- * and cp, nsenter, CNI) sees a container, and nothing of the host.
+ * An engine treats the stand-in as the container's process, or as the process of a command in the
+ * container. It has the engine's stdin, stdout and stderr, or a terminal. It sends one request to
+ * the guest's agent. When the guest's process ends, the stand-in ends with the same exit code. The
+ * stand-in is alone in its pid namespace, it is in the network namespace of the config, and its
+ * root is the container's root. So a program that looks at the stand-in (podman top and cp,
+ * nsenter, CNI) sees a container, and nothing of the host.
  *
  * The keeper makes the machine and ends it. It is PID 1 of a pid namespace in which all processes
- * of the machine are started. The stand-in's pid namespace is a child of this namespace. When the
- * stand-in ends, for whatever reason, the keeper ends the machine. When the keeper ends, the kernel
- * ends all these processes. The containers of a pod share the keeper of the pod's first container.
+ * of the machine are started. The stand-in's pid namespace is a child of the keeper's pid
+ * namespace. When the stand-in ends, for whatever reason, the keeper ends the machine. When the
+ * keeper ends, the kernel ends all processes in these two namespaces. The containers of a pod share
+ * the keeper of the pod's first container.
  *
  *   create                        keeper                      stand-in
  *   standin_start()       ---->   waits              ---->    waits
@@ -64,7 +65,7 @@ struct standin {
 
 /* Starts a child, which may outlive this process. The child waits for standin_go(). */
 int standin_start(const struct standin_spec *spec, struct standin *out, struct error *err);
-/* Lets the process go on. `with` is used for a keeper: the pidfd of the stand-in. When that process
+/* Lets the process go on. `with` is used for a keeper: the pidfd of the stand-in. When the stand-in
  * ends, the keeper ends too. -1: none. */
 int standin_go(struct standin *standin, int with, struct error *err);
 /* Waits for the process's report. Returns 0 if the process has reported success; otherwise -1 with
@@ -102,23 +103,23 @@ enum standin_word {
 	STANDIN_ASK = '?',
 	STANDIN_SIGNAL = 0x80 /* added to the number of the signal that is asked for */
 };
-/* Sends a word to a stand-in, or (QUARANTINE and ASK) to a keeper, and waits for the answer. `dir`
- * is a descriptor of the record's directory. START returns 0 when the program runs; the error is
- * the reason why it does not run. QUARANTINE returns 0 when it is proven that the machine is cut
- * off, or when the machine no longer exists. ASK returns 0 only if the machine is cut off. Words
- * about the machine go to the keeper, since the machine's records have pids of the keeper's pid
- * namespace. ERR_TIMEOUT: the process does not answer in time, for example because a signal has
- * stopped it. */
+/* Sends a request of one byte, `word`, to a stand-in, or (QUARANTINE and ASK) to a keeper, and
+ * waits for the answer. `dir` is a descriptor of the record's directory. START returns 0 when the
+ * program runs; the error is the reason why it does not run. QUARANTINE returns 0 when it is proven
+ * that the machine is cut off, or when the machine no longer exists. ASK returns 0 only if the
+ * machine is cut off. Requests about the machine go to the keeper, since the machine's records have
+ * pids of the keeper's pid namespace. ERR_TIMEOUT: the process does not answer in time, for example
+ * because a signal has stopped it. */
 int standin_ask(int dir, enum standin_word word, struct error *err);
 /* Asks the stand-in to send a signal to the container's first process. This is for signals that the
  * stand-in cannot catch, and so cannot pass on. */
 int standin_ask_signal(int dir, int number, struct error *err);
-/* Returns true if a stand-in passes the signal on to the guest. It cannot catch STOP and KILL. It
- * keeps the signals by which the kernel tells a process about its own faults or about its
- * terminal. */
+/* Returns true if a stand-in passes the signal on to the guest. A stand-in cannot catch STOP and
+ * KILL. It does not pass on the signals by which the kernel tells a process about its own faults or
+ * about its terminal. */
 bool standin_hands_on(int number);
-/* Sends a word like standin_ask(), but to the record in the working directory of this process. This
- * works without /proc. */
+/* Sends a request like standin_ask(), but for the record in the working directory of this process.
+ * This works without /proc. */
 int standin_ask_here(enum standin_word word, struct error *err);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests to a stand-in (through control.sock) and to a keeper (through machine.sock). Each
- * connection carries one word, which is one byte. The words KILL and SIGNAL get no answer. When the
- * result of another word is known, the answer is a line: {"ok":true} or an error.
+ * connection carries one request, which is one byte (enum standin_word). KILL and SIGNAL get no
+ * answer. Any other request gets an answer when its result is known: a line with {"ok":true} or an
+ * error.
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The formats of two messages: the ticket, which tells a stand-in or a keeper what to do, and the
- * report that it sends back. */
+/* The formats of two messages: the ticket, which tells a stand-in or a keeper (standin.h) what to
+ * do, and the report that the stand-in or keeper sends back. */
 #ifndef OCI_STANDIN_IMPL_H
 #define OCI_STANDIN_IMPL_H
 
@@ -31,7 +31,7 @@ enum standin_fd { STANDIN_FD_TICKET = 3, STANDIN_FD_CHANNEL, STANDIN_FD_END };
  *   contained                   the description of the container or command for the guest
  */
 
-/* All that a stand-in or a keeper gets from the process that has started it. */
+/* The data that a stand-in or a keeper gets from the process that has started it. */
 struct handed {
 	struct oci oci; /* only the members for the log are set */
 	json_t *ticket;
@@ -40,8 +40,8 @@ struct handed {
 };
 /* Reads the ticket from STANDIN_FD_TICKET, and fills in *out. */
 int handed_read(struct handed *out, struct error *err);
-/* Waits until the process that has started this one calls standin_go(). If that process has ended
- * instead, exits. */
+/* Waits until the process that has started this one calls standin_go(). Exits if that process ends
+ * before it calls standin_go(). */
 void handed_await(struct handed *handed);
 /* Sends the report to the process that has started this one. If `why` is NULL, this process has
  * succeeded. Otherwise `why` is the reason of the failure. */

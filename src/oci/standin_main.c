@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The main function of a stand-in, which stands for a container's first process or for a further
- * command. */
+/* The main function of a stand-in (standin.h), which an engine treats as a container's first
+ * process or as a further command. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -116,8 +116,8 @@ static int begin_contained(struct self *self, struct error *err)
 	return self->connection.fd < 0 ? -1 : 0;
 }
 
-/* Reads the next item from the connection to the guest. Returns 1 if there is one; 0 if none has
- * come yet; -1 if the connection has failed or has ended. */
+/* Reads the next item from the connection to the guest. Returns 1 if there is an item; 0 if no item
+ * has come yet; -1 if the connection has failed or has ended. */
 static int next_item(struct self *self, struct call_item *item, struct error *err)
 {
 	struct connection *c = &self->connection;
@@ -168,8 +168,8 @@ static int await_item(struct self *self, bool also_wake, struct call_item *item,
 
 /* --- control.sock and signals ---------------------------------------------------------------- */
 
-/* Reads a word from a new client of control.sock. Returns the number of a signal for the container;
- * MICROAGENT_SIGNAL_END for KILL; 0 for other words. */
+/* Reads the request (one byte) of a new client of control.sock. Returns the number of a signal for
+ * the container; MICROAGENT_SIGNAL_END for KILL; 0 for other requests. */
 static int take_word(struct self *self)
 {
 	int client = sock_accept(self->listener, NULL);
@@ -177,8 +177,8 @@ static int take_word(struct self *self)
 
 	if (client < 0)
 		return 0;
-	/* Waits for the word without a time limit. The client is root like this process, and sends
-	 * its word at once. */
+	/* Waits for the byte without a time limit. The client is root like this process, and sends
+	 * the byte at once. */
 	if (recv(client, &word, 1, 0) != 1)
 		word = 0;
 	if (word == STANDIN_START && self->starter < 0 && !self->began)
@@ -257,7 +257,7 @@ static int open_control_socket(struct self *self, struct error *err)
 	return self->listener < 0 ? -1 : wake_by(self->wake, self->listener, err);
 }
 
-/* --- its life -------------------------------------------------------------------------------- */
+/* --- from the request to the exit ------------------------------------------------------------ */
 
 /* Sends the request to the guest. Returns 0 when the container is made and waits, or when the
  * command runs. */

@@ -73,10 +73,10 @@ void trail_deleted(const struct record *record)
 	(void)tell_machine(record, "deleted", more, NULL);
 }
 
-/* --- kept ------------------------------------------------------------------------------------ */
+/* --- the removal of old audit logs ----------------------------------------------------------- */
 
 /* The names contain dates, as in "sandbox-2026-11-26T..." and "security-2026-11-26.log". So in the
- * order of names the oldest comes first. */
+ * order of names the oldest name comes first. */
 
 static int is_trail(const struct dirent *entry)
 {

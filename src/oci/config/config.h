@@ -33,9 +33,9 @@ void oci_note(const struct oci_notes *notes, bool warning, const char *fmt, ...)
 
 /*
  * Loads a document like json_load_strict(), with two differences, which are needed since engines
- * are written in Go. A null counts as absent. Unsigned integers of 64 bits are accepted
- * (RLIM_INFINITY is one), although jansson has no integers above INT64_MAX. The decoders need a
- * document that was loaded by this function. The caller releases the document.
+ * are written in Go. A null counts as absent. Unsigned integers of 64 bits, such as RLIM_INFINITY,
+ * are accepted, although jansson has no integers above INT64_MAX. The decoders need a document that
+ * was loaded by this function. The caller releases the document.
  */
 json_t *oci_load(const void *data, size_t len, struct error *err);
 /* Reads object[key], a number from 0 to UINT64_MAX, like json_get_int(). The object must come from

@@ -88,8 +88,8 @@ int oci_fields_check_below(const json_t *value, const char *path, const struct o
 }
 
 /* Gives a note about each annotation whose name begins with OCI_ANNOTATIONS but is unknown. The
- * specification does not allow an error for it. Without a note, a user would believe that a
- * misspelt annotation has an effect. */
+ * specification does not allow an error for an unknown annotation. Without a note, a user would
+ * believe that a misspelt annotation has an effect. */
 static void note_unknown_annotations(const json_t *annotations, const struct oci_notes *notes)
 {
 	static const char *const known[] = {OCI_MEMORY_ANNOTATION, OCI_CPUS_ANNOTATION,

@@ -73,8 +73,8 @@ static int find_word(const struct word *words, size_t count, const char *name, c
 			 name);
 }
 
-/* Reads an action in the same way as runc. Only the actions ERRNO and TRACE use the number, and it
- * is EPERM if it is absent. */
+/* Reads an action in the same way as runc. Only the actions ERRNO and TRACE use object[number]. If
+ * this member is absent, the number is EPERM. */
 static int get_action(const json_t *object, const char *path, const char *key, const char *number,
 		      uint32_t *action, struct error *err)
 {
@@ -298,10 +298,10 @@ static int newest_call(const json_t *seccomp)
 }
 
 /*
- * Puts instructions before a filter that forbids all system calls that it does not name. By these
- * instructions, calls that are newer than all named calls fail with ENOSYS, as in runc. The author
- * of the filter could not know the newer calls. A C library that gets ENOSYS uses an older call
- * instead. The instructions do not apply to the calls of x32.
+ * Puts instructions before a filter that forbids all system calls that it does not name. These
+ * instructions make calls that are newer than all named calls fail with ENOSYS, as in runc. The
+ * author of the filter could not know the newer calls. A C library that gets ENOSYS uses an older
+ * call instead. The instructions do not apply to the calls of x32.
  */
 static int put_newer_calls(const json_t *seccomp, uint32_t standard, struct buf *out,
 			   struct error *err)

@@ -93,7 +93,7 @@ static const struct bpf_insn steps[PROGRAM_LENGTH] = {
 	[PASS + 1] = {.code = BPF_JMP | BPF_EXIT},
 };
 
-/* --- making it ------------------------------------------------------------------------------- */
+/* --- loading and attaching the program ------------------------------------------------------- */
 
 /* Clears all bytes of `attr`, since the kernel checks all of them. `= {0}` would clear only one
  * member of the union. */

@@ -5,7 +5,7 @@
  * kernel looks for a listener, it asks a BPF program of microagent-oci (BPF_PROG_TYPE_SK_LOOKUP).
  * So the kernel uses no other listener on these two addresses. That is no loss, since the namespace
  * belongs to the machine and has no other listeners. Established connections are not affected.
- * Neither are other addresses of 127.0.0.0/8, such as 127.0.0.11, Docker's resolver.
+ * Other addresses of 127.0.0.0/8, such as 127.0.0.11 (Docker's resolver), are not affected either.
  */
 #ifndef OCI_NET_LOOPBACK_H
 #define OCI_NET_LOOPBACK_H

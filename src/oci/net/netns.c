@@ -199,7 +199,7 @@ static int take_netns_neighbour(struct netns *netns, struct netlink_bytes body, 
 	return 0;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- the whole network ----------------------------------------------------------------------- */
 
 int netns_take(void *data, const struct netlink_reply *reply, struct error *err)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads the network that CNI or libnetwork has set up in a network namespace, so that a guest can
- * get the same network. It has each link (except lo) that is up and has an address, the routes of
- * the main table, and the permanent neighbours. Some items are left out, since the guest's kernel
- * makes them by itself: link-local addresses of IPv6, the routes to them, and the values that a
- * router's advertisement has set. Routes that lead to no link (blackhole and the like) are left out
- * too.
+ * get the same network. The result has each link (except lo) that is up and has an address, the
+ * routes of the main table, and the permanent neighbours. Some items are left out, since the
+ * guest's kernel makes them by itself: link-local addresses of IPv6, the routes to them, and the
+ * values that a router's advertisement has set. Routes that lead to no link (blackhole and the
+ * like) are left out too.
  *
  * An item that the guest cannot get unchanged is refused; the error names it. Such items are a link
  * that is not Ethernet, a route with several next hops or an encapsulation, and more items than the

@@ -32,9 +32,9 @@ static void begin_link_change(struct netlink_message *message, unsigned index, u
 	netlink_begin(message, RTM_NEWLINK, 0, &head, sizeof(head));
 }
 
-/* Keeps the tap silent: the namespace's kernel must not give it an IPv6 address, since it would
- * then send frames of its own to the guest. A kernel without IPv6 returns an error, which is
- * ignored: it gives no such address. */
+/* Keeps the tap silent: the namespace's kernel must not give the tap an IPv6 address, since the
+ * kernel would then send frames of its own to the guest. A kernel without IPv6 returns an error,
+ * which is ignored: such a kernel gives no IPv6 address. */
 static int silence_tap(int fd, unsigned index, struct error *err)
 {
 	const uint8_t none = IN6_ADDR_GEN_MODE_NONE;
@@ -88,7 +88,7 @@ static int remove_qdisc(int fd, unsigned index, struct error *err)
 	return netlink_request(fd, &message, err);
 }
 
-/* --- what a kill has left -------------------------------------------------------------------- */
+/* --- filters of a machine whose keeper was killed -------------------------------------------- */
 
 struct found {
 	unsigned dead, others;
@@ -113,8 +113,8 @@ static bool leads_nowhere(struct netlink_bytes options)
 	return redirect.eaction == TCA_EGRESS_REDIR && redirect.ifindex == 0;
 }
 
-/* Counts a filter. The kernel also lists entries that only hold filters. These are skipped; they
- * have only a kind, or a table. */
+/* Counts a filter. The kernel also lists entries that only hold filters. Such entries have only a
+ * kind, or a table, and are skipped. */
 static int take_filter(void *data, const struct netlink_reply *reply, struct error *err)
 {
 	struct netlink_bytes attributes, kind, options, unused;
@@ -252,7 +252,7 @@ static int make_netns_tap(int fd, unsigned number, const struct netns_link *link
 	return 0;
 }
 
-/* --- all of them ----------------------------------------------------------------------------- */
+/* --- all links ------------------------------------------------------------------------------- */
 
 int netns_taps_make(const struct netns *netns, bool vnet_hdr, struct netns_taps *out,
 		    struct error *err)
