@@ -60,8 +60,8 @@ struct agent_message {
 };
 
 /* Returns the length of the longest frame that a guest may send in streaming mode. A queue that has
- * room for two such frames can always take more bytes, because a complete frame is taken out at
- * once. */
+ * room for two such frames can always take more bytes, because a complete frame is taken out of the
+ * queue immediately. */
 size_t agent_message_limit(void);
 /* Reads the first message of the queue. Returns 1 if *out is that message; 0 if more bytes are
  * needed; -1 (ERR_IO) if the guest broke the protocol or reports an error. After -1 the caller must

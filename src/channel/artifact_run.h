@@ -18,7 +18,8 @@ struct artifact_wait {
 /* Runs a command of microagent-artifact. `words` is the command and its arguments without "--json",
  * at most ARTIFACT_RUN_WORDS words, NULL-terminated. *answer becomes the program's answer, a new
  * reference; `answer` may be NULL. If the program fails and has printed an error, *err is this
- * error. ERR_UNAVAILABLE if the program was cancelled, and has left nothing. */
+ * error. ERR_UNAVAILABLE if the program was cancelled; the program has then removed its unfinished
+ * files. */
 int artifact_run(const char *const *words, const struct artifact_wait *wait, json_t **answer,
 		 struct error *err);
 

@@ -9,7 +9,7 @@
  * The guest's bytes are hostile. Each of the following is an error (ERR_IO), after which the
  * connection cannot be used: a message with a number that no unfinished call has, a second start,
  * output before the start, a frame that is too long or malformed. Whatever the guest sends, at most
- * the bytes of two frames are held.
+ * the bytes of two frames are stored.
  */
 #ifndef CHANNEL_CALLS_H
 #define CHANNEL_CALLS_H
@@ -47,7 +47,7 @@ struct agent_call {
 void agent_call_free(struct agent_call *call);
 
 /*
- * The limit of the stdin that is on its way to a command, for the sender. The receiver is in
+ * The sender's record of the stdin that is on its way to a command. The receiver is in
  * guest/agent/stdin_window.h. The agent tells how many bytes the command has taken, and the sender
  * sends at most LIMIT_STDIN_WINDOW_BYTES beyond these bytes. So the agent can always take all bytes
  * that were sent, and need never stop reading the connection. Therefore a message behind the stdin
@@ -94,8 +94,9 @@ struct calls {
 	uint64_t next;
 	struct resumption resumption; /* only for a resumable call, which is the only call on its
 				       * connection */
-	/* About the last item, whose bytes lie in `in`: how many bytes of `in` it takes, and the
-	 * length of its output. These bytes are dropped when the caller asks for the next item. */
+	/* For the last item, whose bytes are in `in`: the number of bytes of `in` that the item
+	 * takes, and the number of bytes of its output. These bytes are dropped when the caller
+	 * asks for the next item. */
 	size_t taken, output_len;
 	enum microagent_output output;
 };
@@ -117,7 +118,7 @@ int calls_begin_workload(struct calls *calls, struct agent_call *call, struct er
 /* Queues the start of a container that was created (CALL_CREATED). */
 int calls_start(struct calls *calls, const struct agent_call *call, struct error *err);
 /* Functions for a call that has stdin. calls_stdin_room() returns how many bytes may be queued now.
- * calls_stdin() queues `len` bytes, which must not be more than this number or AGENT_STDIN_CHUNK.
+ * calls_stdin() queues `len` bytes; `len` is at most this number, and at most AGENT_STDIN_CHUNK.
  * calls_stdin_close() queues the end of stdin. */
 size_t calls_stdin_room(const struct calls *calls, const struct agent_call *call);
 int calls_stdin(struct calls *calls, const struct agent_call *call, const void *bytes, size_t len,
@@ -132,9 +133,9 @@ int calls_cancel(struct calls *calls, const struct agent_call *call, struct erro
 /* Gives up a call: its later messages are dropped, and the caller may free the call. */
 void calls_abandon(struct calls *calls, struct agent_call *call);
 
-/* Returns memory for *room bytes from the guest. The caller writes received bytes to this memory,
- * and adds them by buf_commit() on `in`. *room is at least 1 after calls_next() has returned 0.
- * Returns NULL if there is no memory. */
+/* Returns memory to which the caller writes up to *room bytes that come from the guest. The caller
+ * then adds these bytes by buf_commit() on calls->in. *room is at least 1 after calls_next() has
+ * returned 0. Returns NULL if there is no memory. */
 uint8_t *calls_space(struct calls *calls, size_t *room, struct error *err);
 /* Reads the next item. Returns 1 if *item is the next item, 0 if more bytes are needed, -1 if the
  * connection cannot be used any more. */
@@ -148,8 +149,8 @@ bool calls_can_resume(const struct calls *calls);
  * connection. Messages that were queued or half received are dropped. No output and no stdin is
  * lost or arrives twice; signals and terminal sizes that were on their way may be lost. */
 int calls_resume(struct calls *calls, struct error *err);
-/* Queues a message to the agent that nobody will continue a resumable exec any more. If its command
- * still runs, the agent kills it. */
+/* Queues a message to the agent that nobody will continue a resumable exec any more. If the command
+ * of the exec still runs, the agent kills the command. */
 int calls_release(struct calls *calls, struct error *err);
 /* Returns how many bytes of stdin the command is known to have taken. */
 uint64_t calls_stdin_taken(const struct calls *calls, const struct agent_call *call);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The connections to one guest. For each request a connection is chosen, or a new one is made. Any
- * thread may use these functions. */
+/* The connections to one guest. For each request a connection is chosen, or a new connection is
+ * made. Any thread may use these functions. */
 #ifndef CHANNEL_CONNECTIONS_H
 #define CHANNEL_CONNECTIONS_H
 

@@ -42,9 +42,9 @@ struct answer {
 	size_t len; /* number of bytes of the line that have arrived so far */
 };
 
-/* Takes the OK line out of the socket, and no byte behind it. Returns 1 if the line is complete, 0
- * if more of the line will come, -1 on an error. Looks at the bytes before it takes them. Takes an
- * incomplete line too, because otherwise the socket would stay readable. */
+/* Reads the OK line from the socket, and no byte after this line. Returns 1 if the line is
+ * complete, 0 if more of the line will come, -1 on an error. Looks at the bytes (MSG_PEEK) before
+ * it reads them. Reads an incomplete line too, because otherwise the socket would stay readable. */
 static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct error *err)
 {
 	char *at = answer->bytes + answer->len;
@@ -67,7 +67,7 @@ static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct
 		return -1;
 	if (line > 0)
 		n = line - (ssize_t)answer->len;
-	/* All n bytes must come at once, because MSG_PEEK has shown that they have arrived. */
+	/* recv() must return all n bytes, because MSG_PEEK has shown that they have arrived. */
 	if (recv(fd, at, (size_t)n, MSG_DONTWAIT) != n)
 		return error_set(
 			err, ERR_IO,

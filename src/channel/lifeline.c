@@ -111,7 +111,7 @@ static bool forget(int fd)
 
 /* Ends a lifeline. If `goes_on` is true, the machine is told to go on without the lifeline. One
  * lock covers both steps. Without the lock, a child that is forked between the two steps would have
- * a copy of a near end that is no longer in the list. */
+ * a copy of a near end that is no longer in the list, and would not close the copy. */
 static void end_line(int *near_end, bool goes_on)
 {
 	pthread_mutex_lock(&held.lock);

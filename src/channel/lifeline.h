@@ -20,8 +20,8 @@
  * closes it. */
 int lifeline_open(int *near_end, int *far_end, struct error *err);
 /* Makes a lifeline from an existing connection to a supervisor. From then on the supervisor cannot
- * send anything over the connection. On success `fd` is its near end, which must be closed by
- * lifeline_let_go() or lifeline_cut(). */
+ * send anything over the connection. On success `fd` is the near end of the lifeline, which must be
+ * closed by lifeline_let_go() or lifeline_cut(). */
 int lifeline_adopt(int fd, struct error *err);
 /* Closes the near end and lets the machine go on. *near_end becomes -1. Accepts -1. In a forked
  * child, where the near end is closed already, only sets *near_end to -1. */

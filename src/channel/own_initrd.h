@@ -8,10 +8,10 @@
 #include "store/digests.h"
 
 /*
- * Returns the path of an initrd in the cache that holds only microagent-init, malloc'd. If the
- * cache does not have it yet, microagent-artifact makes it, once for each build of microagent-init.
- * ERR_NOT_FOUND with REASON_NO_INITRD in two cases: <kernel>.modules exists, so the kernel cannot
- * boot without its modules; or there is no microagent-init for the architecture.
+ * Returns the path of an initrd in the cache, malloc'd. This initrd holds only microagent-init. If
+ * the cache does not have the initrd yet, microagent-artifact makes it, once for each build of
+ * microagent-init. ERR_NOT_FOUND with REASON_NO_INITRD in two cases: <kernel>.modules exists, so
+ * the kernel cannot boot without its modules; or there is no microagent-init for the architecture.
  */
 char *own_initrd(const char *kernel, enum architecture architecture, struct error *err);
 

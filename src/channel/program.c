@@ -12,7 +12,7 @@
 #include "base/program.h"
 
 /* Returns the directory of the shared library that contains this code. Returns NULL if the running
- * program itself contains this code: its directory is searched in any case. */
+ * program itself contains this code: the program's directory is searched in any case. */
 static char *library_dir(void)
 {
 	static const char here;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's side of a published port: an address and a port of this host. */
+/* The address and the port of this host at which a port of a guest is published. */
 #ifndef CHANNEL_PUBLISH_H
 #define CHANNEL_PUBLISH_H
 

@@ -47,15 +47,15 @@ struct pump {
 	const struct microagent_terminal *terminal; /* the terminal; NULL: the command has no
 						     * terminal */
 	const struct pump_guest *guest;
-	unsigned dialled;      /* number of new connections that were made since the last
-			        * progress */
+	unsigned dialled;      /* number of new connections that were made since the guest last sent
+				* an item or took stdin */
 	uint64_t stdin_taken;  /* bytes of stdin that the agent had taken at the last check */
 	struct call_item item; /* the item whose output is being written to the caller's stdout or
 			        * stderr */
 	size_t written;	       /* number of bytes of the item that have been written */
 	bool has_item;
 	bool in_open;	/* true: stdin has not reached its end */
-	bool lost[2];	/* [0]: output for stdout is dropped; [1]: output for stderr is dropped */
+	bool lost[2];	/* true: output is dropped, for stdout ([0]) or for stderr ([1]) */
 	bool unread;	/* true: output was dropped, because its reader took none of it in time */
 	bool cancelled; /* true: the command was cancelled, and the pump waits for its exit */
 	bool asked;	/* true: SIGINT, SIGTERM or SIGHUP was passed on, by which the user asks for
@@ -334,8 +334,8 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 	if (!ended && !p->hung_up_ns && p->calls->out.len > 0)
 		agent |= POLLOUT;
 	/* While an item is being written, the pump waits only for the loss of the connection
-	 * (POLLHUP). After the loss was noticed, the pump no longer waits for it, because each
-	 * poll() would report it at once. */
+	 * (POLLHUP). After the loss was noticed, the pump no longer waits for the loss, because
+	 * each poll() would report it at once. */
 	slots[SLOT_AGENT] = (struct pollfd){
 		.fd = agent || (p->has_item && !ended && !p->hung_up_ns) ? p->connection->fd : -1,
 		.events = agent};

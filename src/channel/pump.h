@@ -18,9 +18,9 @@ struct pump_guest {
 	/* Returns true if the machine is paused, so that no process in it answers. */
 	bool (*is_paused)(void *data);
 	/* Returns a descriptor that is readable when the result of is_paused() may have changed;
-	 * is_paused() makes it unreadable again. -1: there is no such descriptor. Is called once,
-	 * and only after the command has run for LIMIT_PAUSE_WATCH_MS, because a watch may cost
-	 * more time than a short command. */
+	 * is_paused() makes it unreadable again. -1: there is no such descriptor. The pump calls
+	 * this function once, and only after the command has run for LIMIT_PAUSE_WATCH_MS, because
+	 * a watch may cost more time than a short command. */
 	int (*watch_pauses)(void *data);
 	/* Decides what happens if an output cannot be written. If true: when the reader has closed
 	 * the output, the command gets SIGPIPE and may go on, and this output is dropped. When
@@ -34,8 +34,8 @@ struct pump_guest {
 /*
  * Runs a call to its end. The call must be the only call on the connection. Its request must be
  * queued, and this function sends it. The exec of the call has the terminal and the time limit. The
- * descriptors of streams may be of any kind: terminals, pipes, files, sockets. Their flags are not
- * changed, since other programs may share them. SIGPIPE must be ignored.
+ * descriptors of streams may be of any kind: terminals, pipes, files, sockets. The flags of these
+ * descriptors are not changed, since other programs may share them. SIGPIPE must be ignored.
  *
  * If the caller ends the command (by a cancel, a signal, or a closed output), the agent is asked to
  * kill the command, and this function waits at most LIMIT_CANCEL_MS for the command's end. The

@@ -29,8 +29,8 @@ struct resumption {
 					     * the agent never got it */
 	uint64_t taken[RESUMPTION_STREAMS]; /* the number of bytes of each output that the caller
 					     * has used */
-	uint64_t acknowledged[RESUMPTION_STREAMS]; /* the number of `taken` bytes that was last told
-						    * to the agent */
+	uint64_t acknowledged[RESUMPTION_STREAMS]; /* the value of `taken` that the agent was told
+						    * last */
 	struct buf kept;			   /* stdin that may have to be sent again */
 	bool stdin_closed, cancelled;
 	bool attaching; /* true: the connection is new, and the agent has not sent the message

@@ -189,8 +189,8 @@ static void push_queued(struct shared_connection *shared, const struct waiter *w
 		wake_raise(shared->leader->wake);
 }
 
-/* Ends the command of a waiter early. `why` points to the flag for the reason, which becomes true.
- * Does nothing if the command has ended or is already being ended. */
+/* Ends the command of a waiter early. Sets *why, the flag for the reason, to true. Does nothing if
+ * the command has ended or is already being ended. */
 static void stop_early(struct shared_connection *shared, struct waiter *w, bool *why)
 {
 	struct error err = {0};

@@ -25,8 +25,8 @@ enum child_fd { CHILD_LIFELINE = 3, CHILD_EVENTS = 4 };
 
 #define EVENT_LINE_MAX 65536u
 
-/* Returns the value of the variable for a backend, such as $MICROAGENT_QEMU_SUPERVISOR for "qemu".
- * Returns NULL if the variable is unset or empty. */
+/* Returns the value of the environment variable for a backend, such as $MICROAGENT_QEMU_SUPERVISOR
+ * for "qemu". Returns NULL if the variable is unset or empty. */
 static const char *from_environment(const char *backend)
 {
 	char name[64] = "MICROAGENT_";

@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/proc.h"
 
-/* Stores the name of a backend's supervisor, microagent-<backend>-supervisor. The name of the
- * backend is written without dashes in it. */
+/* Stores the name of a backend's supervisor, microagent-<backend>-supervisor. In this name the
+ * backend is written without dashes. */
 #define SUPERVISOR_PROGRAM 64
 void supervisor_program(const char *backend, char out[SUPERVISOR_PROGRAM]);
 
@@ -62,7 +62,8 @@ int supervisor_error(const json_t *response, struct error *err);
 
 /*
  * A supervisor in the foreground, for the command `run`, which answers when the machine has ended.
- * The lifeline (lifeline.h) ends the machine when this process cuts it or ends in any way.
+ * The lifeline (lifeline.h) ends the machine when this process cuts the lifeline or ends in any
+ * way.
  */
 struct supervisor_run {
 	struct proc proc;

@@ -5,8 +5,8 @@
  * machine sees mounts that are made in it later. The entry for a container's root is
  * <guest>/rootfs, and the entry for a volume or a single file is <guest>/<n>.
  *
- * Each entry is a clone of the mounts at its source. A mount that is made below the source later
- * appears in the clone, unless the clone is BIND_VOLUME_APART or read-only. (Such a mount would
+ * Each entry is a clone of the mounts at its source. If a mount is made below the source later, it
+ * appears in the clone too, unless the clone is BIND_VOLUME_APART or read-only. (Such a mount would
  * keep its own flags, so it could be writable in a read-only clone.) If a mount is unmounted in a
  * clone, it stays mounted at the source, with all mounts below it.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands pause, resume, ps, update and events. They ask programs in the guest. */
+/* The commands pause, resume, ps, update and events. Programs in the guest do the work of these
+ * commands. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -26,7 +26,7 @@ json_t *container_state(const struct record *record)
 		if (record_text(record, copied[i]))
 			json_object_set_new(state, copied[i],
 					    json_string(record_text(record, copied[i])));
-	/* Shortens the machine's name to the form that microagent-audit(1) takes. */
+	/* Shortens the machine's name to the form that microagent-audit(1) accepts. */
 	if (state && machine)
 		json_object_set_new(state, "machine",
 				    json_stringn(machine, kind_name_length(machine)));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command create. It does these steps in this order. It reads the config, and refuses it before
- * anything is made. It makes the record and locks it. It starts the keeper and the stand-in
- * (standin.h), which wait. It puts both into cgroups, and runs the hooks, which need the stand-in's
- * pid. It lets the keeper make the machine. It lets the stand-in make the container. At the end it
- * writes the pid file.
+ * The command create. The first step reads the config, and refuses a wrong config before anything
+ * is made. The second step makes the record and locks the record. Then the keeper and the stand-in
+ * (standin.h) are started, and wait. Both are put into cgroups, and the hooks, which need the
+ * stand-in's pid, are run. Then the keeper makes the machine, and the stand-in makes the container.
+ * The last step writes the pid file.
  *
  * containerd and CRI-O mark a container of a pod by annotations. Such a container is made in the
  * machine of the pod's first container.
@@ -141,7 +141,7 @@ static int put_process(json_t *state, const char *pid, const char *time,
 		       : 0;
 }
 
-/* Writes the file of the state. The state stays on the disk even if this process is killed. */
+/* Writes state.json, which stays on the disk even if this process is killed. */
 static int write_state(struct create *c, struct error *err)
 {
 	json_t *state = new_state(c, err);

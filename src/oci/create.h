@@ -11,8 +11,9 @@ struct create_options {
 	const char *bundle, *pid_file, *console_socket;
 };
 
-/* Makes a container, whose program waits for the command start. Sets *standin to the container's
- * stand-in, a child of this process. After an error nothing of the container is left. */
+/* Makes a container, whose program waits until the command `start` is run. Sets *standin to the
+ * container's stand-in, a child of this process. After an error nothing of the container is
+ * left. */
 int create_container(const struct oci *oci, const char *id, const struct create_options *options,
 		     struct standin *standin, struct error *err);
 /* Writes `pid` as text to the file at `path`, which the option --pid-file names. */

@@ -111,9 +111,9 @@ static int put_group_limit(json_t *limits, const char *file, int64_t value, stru
 	return json_put_string(limits, file, text, err);
 }
 
-/* Puts the limit of swap. put_swap() and put_cpu() convert limits of cgroup v1 to those of cgroup
- * v2, as runc does. In v1 the limit of swap includes the memory, and CPU shares have another
- * scale. */
+/* Puts the limit of swap into `limits`. put_swap() and put_cpu() convert limits of cgroup v1 to
+ * those of cgroup v2, as runc does. In v1 the limit of swap includes the memory, and CPU shares
+ * have another scale. */
 static int put_swap(json_t *limits, const struct oci_resources *r, struct error *err)
 {
 	if (r->memory_swap == OCI_UNSAID || r->memory_swap == 0)
@@ -256,7 +256,7 @@ static int refuse_kernels_own(int fd, const char *field, struct error *err)
 }
 
 /* Opens the source of a mount and checks the open file. The mount then uses the same descriptor. So
- * the checked file is mounted, even if its name leads to another file in the meantime. */
+ * the checked file is mounted, even if the path `source` leads to another file by then. */
 static int open_source(const struct describe *d, size_t number, struct error *err)
 {
 	const struct oci_mount *from = &d->config->mounts[number];

@@ -20,12 +20,12 @@ struct describe {
 	/* The pid of the stand-in of the pod's first container; 0: this container is the first, or
 	 * has no pod. A config may name the namespaces of the stand-in. */
 	pid_t sandbox_pid;
-	const char *share;  /* the path of the machine's directory of binds.h */
+	const char *share;  /* the path of the directory that the machine sees (binds.h) */
 	const char *bundle; /* the absolute path of the bundle */
 };
 
 /* Returns {"container":{...},"process":{...}}, which the caller releases. Also mounts the
- * directories and files of the host that the container needs, below the share. */
+ * directories and files of the host that the container needs, below describe->share. */
 json_t *describe_container(const struct describe *describe, struct error *err);
 /* Returns the description of a further command in a container. The caller releases it. `guest` is
  * the container's name in the guest. `seccomp` is the system call filter of the config; NULL:

@@ -66,7 +66,7 @@ char *group_path(const char *path, struct error *err)
 }
 
 /* Copies the file of a new cpuset from the parent directory. In cgroup v1 a new cpuset has no CPUs
- * and no memory nodes, and accepts no process before it has some. */
+ * and no memory nodes, and accepts no process before it has both. */
 static void inherit_cpuset(const char *dir, const char *file)
 {
 	char from[PATH_MAX], to[PATH_MAX], text[512];

@@ -13,7 +13,7 @@
 
 /* Adds to `missing` the directories that group_make() must make for the cgroup `path`, in each
  * hierarchy, parents first. `path` is a result of group_path(). The caller writes the list to the
- * record before it calls group_make(). So the directories can be removed even if that process is
+ * record before it calls group_make(). So the directories can be removed even if the caller is
  * killed. */
 int group_missing(const char *path, json_t *missing, struct error *err);
 int group_make(const json_t *missing, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* microagent-oci: an OCI runtime that makes each container, or each pod, a virtual machine. This
- * file parses the global options and runs the command. */
+/* microagent-oci: an OCI runtime that makes a virtual machine for each container, or for each pod.
+ * This file parses the global options and runs the command. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -133,8 +133,8 @@ static int run_parsed(struct oci *oci, char **words, struct error *err)
 	autofree char *given = root ? path_absolute(root, err) : default_root(err);
 	if (!given)
 		return -1;
-	/* Resolves links, since the records and mounts contain the directory's name, so it must
-	 * always be the same. */
+	/* Resolves links, since the records and mounts contain the directory's path, and this path
+	 * must always be the same. */
 	autofree char *real = realpath(given, NULL);
 	oci->root = real ? real : given;
 	int code = dispatch(oci, words, err);

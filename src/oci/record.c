@@ -120,8 +120,8 @@ int record_make(const struct oci *oci, const char *id, struct record *out, struc
 	return 0;
 }
 
-/* Reads the file of the state. Sets record->state to NULL if there is no file: the container is
- * still being made, or the process that made it was killed. */
+/* Reads state.json. Sets record->state to NULL if this file does not exist: the container is still
+ * being made, or the process that made it was killed. */
 static int refresh_state(struct record *record, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(STATE_BYTES);
@@ -349,8 +349,8 @@ char *record_share(const struct oci *oci, const char *machine, struct error *err
 	return path;
 }
 
-/* Writes hexadecimal digits that depend on the root, the id and the time. So no other container has
- * the same digits, and no earlier container with this id. */
+/* Writes hexadecimal digits that depend on the root, the id and the time. So neither another
+ * container nor an earlier container with this id has the same digits. */
 static void hash_now(const struct oci *oci, const char *id, int64_t now, char out[SHA256_TEXT])
 {
 	char unique[RECORD_ID_MAX + 32];

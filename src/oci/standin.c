@@ -114,7 +114,7 @@ static pid_t clone_standin(const struct standin_spec *spec, uint64_t parent, int
 		.flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | parent |
 			 (spec->own_network ? CLONE_NEWNET : 0),
 		.pidfd = (uint64_t)(uintptr_t)pidfd,
-		/* with CLONE_PARENT the kernel uses the signal of this process */
+		/* with CLONE_PARENT the kernel uses the exit signal of this process */
 		.exit_signal = parent ? 0 : SIGCHLD,
 	};
 

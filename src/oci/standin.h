@@ -3,10 +3,10 @@
  * The processes of a container on the host.
  *
  * An engine treats the stand-in as the container's process, or as the process of a command in the
- * container. It has the engine's stdin, stdout and stderr, or a terminal. It sends one request to
- * the guest's agent. When the guest's process ends, the stand-in ends with the same exit code. The
- * stand-in is alone in its pid namespace, it is in the network namespace of the config, and its
- * root is the container's root. So a program that looks at the stand-in (podman top and cp,
+ * container. The stand-in has the engine's stdin, stdout and stderr, or a terminal. It sends one
+ * request to the guest's agent. When the guest's process ends, the stand-in ends with the same exit
+ * code. The stand-in is alone in its pid namespace, it is in the network namespace of the config,
+ * and its root is the container's root. So a program that looks at the stand-in (podman top and cp,
  * nsenter, CNI) sees a container, and nothing of the host.
  *
  * The keeper makes the machine and ends it. It is PID 1 of a pid namespace in which all processes
@@ -65,8 +65,8 @@ struct standin {
 
 /* Starts a child, which may outlive this process. The child waits for standin_go(). */
 int standin_start(const struct standin_spec *spec, struct standin *out, struct error *err);
-/* Lets the process go on. `with` is used for a keeper: the pidfd of the stand-in. When the stand-in
- * ends, the keeper ends too. -1: none. */
+/* Lets the process go on. For a keeper, `with` is the pidfd of the stand-in: when the stand-in
+ * ends, the keeper ends too. Otherwise `with` is -1. */
 int standin_go(struct standin *standin, int with, struct error *err);
 /* Waits for the process's report. Returns 0 if the process has reported success; otherwise -1 with
  * the error of the report. */
@@ -79,8 +79,9 @@ void standin_release(struct standin *keeper);
 /* Closes the descriptors. The process itself goes on. */
 void standin_close(struct standin *standin);
 /* Blocks signals of this process, and returns a signalfd for standin_await(). A command in the
- * foreground calls this before the container's program can run: a user who sees the program's first
- * output may send a signal at once. Stand-ins and hooks are started without this mask. */
+ * foreground calls this function before the container's program can run: a user who sees the
+ * program's first output may send a signal at once. Stand-ins and hooks are started without this
+ * mask. */
 int standin_hold_signals(struct error *err);
 /* Waits until the stand-in has ended. Until then, passes each signal from `signals` to the
  * stand-in; `signals` is the result of standin_hold_signals(). Returns the stand-in's exit code, or

@@ -302,7 +302,7 @@ static int let_go(struct self *self, struct error *err)
 }
 
 /* Waits until the container's program is started. Returns 0 if the program runs; 1 if the container
- * has ended before that. */
+ * has ended before its program was started. */
 static int hold(struct self *self, struct error *err)
 {
 	while (!self->began) {

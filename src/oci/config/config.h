@@ -20,8 +20,8 @@
 /* Room for a JSON path of a config. A longer path is cut at its end. */
 #define OCI_PATH 512
 
-/* An object that receives notes about things that are not errors. A pointer to this struct may be
- * NULL, and its member `tell` may be NULL too: then the notes are dropped. */
+/* An object that receives notes about things that are not errors. The notes are dropped if a
+ * pointer to this struct is NULL, or if the member `tell` is NULL. */
 struct oci_notes {
 	/* Receives a note. If `warning` is true, the note is for every user. Otherwise it is for
 	 * debugging. */
@@ -100,9 +100,9 @@ struct oci_mount {
 	/* owned array of all options in their original form; ends with NULL */
 	const char **options;
 };
-/* Returns the name of a mount option that this program knows. `index` is the place of the option in
- * the list of all these options, which is sorted by name. Returns NULL if `index` is past the end
- * of the list. */
+/* Returns the name of a mount option that this program knows. `index` is the position of the option
+ * in the list of all these options, which is sorted by name. Returns NULL if `index` is past the
+ * end of the list. */
 const char *oci_mount_option(size_t index);
 
 enum oci_namespace_type {
@@ -119,7 +119,7 @@ enum oci_namespace_type {
 extern const char *const oci_namespace_names[OCI_NAMESPACE_TYPES];
 struct oci_namespace {
 	enum oci_namespace_type type;
-	/* the absolute path of an existing namespace; NULL: the container gets a new one */
+	/* the absolute path of an existing namespace; NULL: the container gets a new namespace */
 	const char *path;
 };
 

@@ -55,8 +55,8 @@ const struct oci_field *oci_field_find(const char *path);
  * version is not known. The error then has the JSON path of the first such field, the reason and
  * the next step. A field is empty if its value is null, 0, false, "", or a list or object of empty
  * values. Each ignored field gives a note. An unknown field gives neither an error nor a note,
- * since the specification says that it must be ignored. The document may have any shape that
- * oci_load() accepts.
+ * since the specification says that unknown fields must be ignored. The document may have any shape
+ * that oci_load() accepts.
  */
 int oci_fields_check(const json_t *document, const struct oci_notes *notes, struct error *err);
 /* Checks the fields of a value that is not inside a whole config: a process (`path` is "process")

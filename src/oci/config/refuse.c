@@ -10,7 +10,8 @@
 
 struct place {
 	char path[OCI_PATH];  /* the JSON path in the document, such as "mounts[3].source" */
-	char field[OCI_PATH]; /* the path in the form of the table, such as "mounts[].source" */
+	char field[OCI_PATH]; /* the path in the form of oci_field.path, such as
+			       * "mounts[].source" */
 };
 
 static bool is_empty(const json_t *value)

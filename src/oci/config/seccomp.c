@@ -132,8 +132,8 @@ static uint32_t architecture_of(const char *name)
 }
 
 /* Adds the config's architectures to the filter. The filter already has the native one. Skips an
- * architecture with another byte order: libseccomp cannot put it into this filter, and its programs
- * cannot run in the guest. */
+ * architecture with another byte order: libseccomp cannot put such an architecture into this
+ * filter, and programs for it cannot run in the guest. */
 static int add_architectures(scmp_filter_ctx filter, const json_t *seccomp, struct error *err)
 {
 	autofree const char **names = NULL;

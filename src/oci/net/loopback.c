@@ -154,7 +154,8 @@ static int link_listener(int listener, const char **step)
 	autoclose int map = bpf(BPF_MAP_CREATE, &attr);
 	if (map < 0)
 		return -1;
-	/* Puts the listener into the map. It stays there until all its descriptors are closed. */
+	/* Puts the listener into the map. The listener stays in the map until all of its
+	 * descriptors are closed. */
 	clear_attr(&attr);
 	attr.map_fd = (uint32_t)map;
 	attr.key = address_of(&key);

@@ -24,8 +24,8 @@ struct netns_loopback {
 	}
 
 /* Opens the listener in the network namespace of this process. The caller closes both descriptors.
- * The error names the failed step. Possible reasons are a kernel before 5.9, which has no such
- * programs, and missing rights or a system call filter. */
+ * The error names the failed step. Possible reasons are a kernel before 5.9, which has no BPF
+ * programs of this type, missing rights, and a system call filter. */
 int netns_loopback_open(struct netns_loopback *out, struct error *err);
 
 #endif

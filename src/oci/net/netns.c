@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 
-/* How many times the network is read. It is read again if the kernel reports that something has
- * changed in the meantime. */
+/* The largest number of times that the network is read. The network is read again if the kernel
+ * reports that something has changed in the meantime. */
 #define TRIES 16
 
 static struct netns_link *find_link(struct netns *netns, unsigned index)
@@ -110,8 +110,8 @@ static bool is_wanted_route(const struct rtmsg *head, struct netlink_bytes attri
 	       head->rtm_protocol != RTPROT_REDIRECT && ip_length(head->rtm_family);
 }
 
-/* Finds a route's gateway. If the gateway has another address family than the route, it is in
- * RTA_VIA, after the number of its family. */
+/* Finds a route's gateway. If the gateway has another address family than the route, the gateway is
+ * in RTA_VIA, after the number of its family. */
 static void find_gateway(const struct rtmsg *head, struct netlink_bytes attributes, struct ip *out)
 {
 	struct netlink_bytes via;

@@ -24,7 +24,7 @@
 #include "base/ip.h"
 #include "base/platform/linux/netlink.h"
 
-/* The most links that are up, without lo; the machine gets a network card for each. */
+/* The most links that are up, without lo; the machine gets a network card for each link. */
 #define NETNS_LINKS_MAX 16
 #define NETNS_ADDRESSES_MAX 32
 #define NETNS_ROUTES_MAX 256
@@ -42,7 +42,7 @@ struct netns_route {
 	struct ip to;
 	uint8_t bits;
 	uint8_t scope; /* a value such as RT_SCOPE_LINK, which ip-route(8) calls "scope link" */
-	/* true: the kernel takes `via` as reachable on the link, although no other route leads
+	/* true: the kernel treats `via` as reachable on the link, although no other route leads
 	 * there. */
 	bool onlink;
 	/* The next hop, whose family may differ from that of `to`. If its family is 0, there is no
@@ -98,7 +98,7 @@ struct netns *netns_read(struct error *err);
  *    "neighbours": [{"address": "10.0.0.1", "mac": "ee:ee:ee:ee:ee:ee"}]}]}
  *
  * The caller releases the document. The list of routes also has the routes to the prefixes of the
- * addresses, if the namespace has them: the guest's kernel must not make such routes by itself.
+ * addresses, if the namespace has such routes: the guest's kernel must not make them by itself.
  */
 json_t *netns_document(const struct netns *netns, struct error *err);
 

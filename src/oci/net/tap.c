@@ -160,8 +160,8 @@ static int add_link_qdisc(int fd, unsigned index, struct error *err)
 }
 
 /* Adds a redirect that has no keys, so it matches every frame. A key for all values (tc's `match
- * u32 0 0`) would not match every frame: it reads four bytes, and a shorter frame would go to the
- * namespace's kernel. */
+ * u32 0 0`) would not match every frame: such a key reads four bytes, and a frame that is shorter
+ * would go to the namespace's kernel. */
 static int add_redirect(int fd, unsigned from, unsigned to, struct error *err)
 {
 	const struct tc_mirred redirect = {

@@ -4,7 +4,8 @@
  * namespace. A filter on the link sends each incoming frame out of the tap. A filter on the tap
  * sends each frame out of the link. The filters are built from an ingress qdisc, u32 and mirred,
  * since not every kernel has matchall or flower. The host's kernel gets no frame that comes to the
- * link, so it answers none. The link keeps its addresses, since CNI looks for them there.
+ * link, so the kernel answers no such frame. The link keeps its addresses, since CNI looks for them
+ * there.
  */
 #ifndef OCI_NET_TAP_H
 #define OCI_NET_TAP_H
