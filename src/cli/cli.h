@@ -189,8 +189,8 @@ void cli_print_help(FILE *out, const char *parent, const struct cli_command *com
 void cli_print_overview(FILE *out);
 
 /* Returns an option of a command by its index. The shared options come first, then the command's
- * own, then those of a machine. Returns NULL for an index after the last option. `command` may be
- * NULL. */
+ * own options, then the machine options. Returns NULL for an index after the last option. `command`
+ * may be NULL. */
 const struct cli_option *cli_option_at(const struct cli_command *command, size_t index);
 /* Find an option of a command by its name, which is `len` bytes long, or by its letter. Return NULL
  * if the command has no such option. */
@@ -210,10 +210,10 @@ bool cli_choice_has(const char *value, const char *text);
  * name. */
 const struct cli_command *cli_find(const struct cli_command *const *commands, const char *name);
 
-/* Changes an error that names a field of the request: afterwards it names the option that has set
- * the field, and the value that the user gave. `values` are the values of the command's options. If
- * the command has no such option, the error names the option of `create` that sets the field.
- * Returns true if the error is only that the value of an option of this command is wrong.
+/* Changes an error that names a field of the request: afterwards the error names the option that
+ * has set the field, and the value that the user gave. `values` are the values of the command's
+ * options. If the command has no such option, the error names the option of `create` that sets the
+ * field. Returns true if the error is only that the value of an option of this command is wrong.
  * (options.c) */
 bool cli_name_options(const struct cli_command *command, const void *values, struct error *err);
 

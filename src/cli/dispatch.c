@@ -130,7 +130,7 @@ static int run_group(struct cli *cli, const struct cli_command *group, const cha
 	return run_command(cli, group->name, command, words + used + 1, count - used - 1, err);
 }
 
-/* Sets an error from the words CODE REASON SUBJECT MESSAGE. They come from a program of this
+/* Sets an error from the words CODE REASON SUBJECT MESSAGE. These words come from a program of this
  * project that is not written in C. When that program fails, it replaces itself by `microagent`
  * (exec). So its error is printed like any other error, with a hint. */
 static int told_error(const char *const *words, struct error *err)

@@ -43,7 +43,7 @@ static int fill_standard(struct cli *cli, struct error *err)
 
 /* Flushes stdout and returns the exit code. If stdout cannot be written, for example because the
  * disk is full, the exit code is not 0. If the reader of stdout has closed it, the exit code is the
- * one that a shell reports for SIGPIPE. This program ignores that signal itself. */
+ * one that a shell reports for SIGPIPE. This program itself ignores SIGPIPE. */
 static int end_stdout(const struct cli *cli, int code)
 {
 	struct error err;

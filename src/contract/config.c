@@ -66,8 +66,8 @@ void config_free(struct config *config)
 }
 
 /* Returns a copy of the canonical config without the fields that each request sets: stateDir and
- * confinement. The text of stateDir may differ from that in the record, although both lead to the
- * directory in which the record was found. confinement is chosen by each start. */
+ * confinement. The text of stateDir may differ from the text in the record, although both lead to
+ * the directory in which the record was found. confinement is chosen by each start. */
 static json_t *comparable(const struct config *config)
 {
 	json_t *copy = json_copy(config->normalised);

@@ -38,7 +38,7 @@ struct config_field {
 	enum config_kind kind;
 	size_t offset;
 	/* Reads the field from d->in and puts its canonical form into d->out. NULL: the field is
-	 * read by its kind, with the help of the members below. */
+	 * read as `kind` and the members below say. */
 	int (*decode)(struct config_decode *d, struct error *err);
 	/* Fills the members of a field of the kind CONFIG_OWN. `value` is the canonical form, or
 	 * NULL if the field is absent. */

@@ -2,8 +2,9 @@
 /*
  * The functions that read a config; only files of src/contract use them. Decoding makes a second,
  * canonical document from the given document: keys in a fixed order, every default filled in, empty
- * lists left out, paths cleaned. So two configs with the same meaning become equal documents; start
- * compares these documents. The caller gets the document only if the whole config is valid.
+ * lists left out, paths cleaned. So two configs with the same meaning become equal documents; the
+ * command start compares these documents. The caller gets the document only if the whole config is
+ * valid.
  */
 #ifndef CONTRACT_DECODE_H
 #define CONTRACT_DECODE_H

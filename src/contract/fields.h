@@ -11,7 +11,8 @@ struct field_row {
 	const char *meaning;
 };
 
-/* When a difference between a file and the record of prepare is an error. */
+/* Tells when a difference between a file and the record that the command prepare made is an
+ * error. */
 enum compared {
 	COMPARED_NEVER,		/* a difference is never an error: the member is only reported */
 	COMPARED_UNTIL_STARTED, /* a difference is an error until the first start, after which the

@@ -31,8 +31,8 @@ static const struct words {
 			REASON_WORKSPACE_BUSY},
 		       {"session @ is $: wait until it is running or stopped",
 			REASON_SESSION_BUSY}},
-	/* Both texts say "session", because only sessions have a quota, whatever their id looks
-	 * like. */
+	/* Both texts say "session", because only sessions have a quota, even if the id does not
+	 * look like that of a session. */
 	[KIND_AT_QUOTA] = {{"session @ is $", REASON_SESSION_AT_QUOTA},
 			   {"session @ is $", REASON_SESSION_AT_QUOTA}},
 	[KIND_LOST] = {{"workspace \"@\": $", REASON_WORKSPACE_LOST},

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-/* The suffix of the ids of sessions and bases. Their names, which commands take, are the ids
+/* The suffix of the ids of sessions and bases. Their names, which commands accept, are the ids
  * without this suffix. */
 #define BUNDLE_SUFFIX ".bundle"
 
@@ -43,7 +43,7 @@ enum kind_words {
 	KIND_KEPT,	  /* the workspace is in quarantine, which only an explicit request can
 			   * end */
 	KIND_NOT_RUNNING, /* the workspace is not running; detail: its state */
-	KIND_ENDED,	  /* the machine has ended, and its end was not recorded yet */
+	KIND_ENDED,	  /* the machine has ended, but its end is not recorded yet */
 	KIND_PAUSED,	  /* the machine is paused; detail: the detail of its event, which says
 			   * why */
 	KIND_BUSY,	  /* the workspace is starting or stopping; detail: its state */

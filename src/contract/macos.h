@@ -9,13 +9,13 @@
 #define MACOS_IDENTIFIER "machineIdentifier.bin"
 
 /* The option with which a supervisor makes the files of a macOS guest. stdin is a line of JSON, in
- * which the job is one of the words below. The answers are lines of JSON on stdout. */
+ * which the job is one of the MACOS_JOB_ words below. The answers are lines of JSON on stdout. */
 #define MACOS_OPTION "--macos"
 #define MACOS_JOB_INSTALL "install"
 #define MACOS_JOB_IDENTIFY "identify"
 #define MACOS_JOB_LATEST "latest"
 
-/* The largest size in bytes of the address of a restore image at Apple, with the NUL. */
+/* The largest size in bytes of the address of a restore image on Apple's servers, with the NUL. */
 #define MACOS_URL_SIZE 1024
 
 #endif

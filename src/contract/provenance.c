@@ -16,7 +16,7 @@
 #define DEFAULT_OWNER "library/"
 #define DEFAULT_TAG ":latest"
 
-/* The parts of a name such as "ghcr.io/owner/name:tag@sha256:...". The pointers lead into the text
+/* The parts of a name such as "ghcr.io/owner/name:tag@sha256:...". The pointers point into the text
  * that was split. */
 struct image_name {
 	const char *registry; /* the registry; NULL: the name has no registry */

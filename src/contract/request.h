@@ -2,7 +2,7 @@
 /*
  * The request of the protocol, decoded and checked: one JSON document (docs/protocol.md). Decoding
  * is strict: an unknown field is an error, and the message names the field. Otherwise a typo could
- * weaken the isolation unnoticed. Decoding looks at no file.
+ * weaken the isolation unnoticed. Decoding does not look at any file of the host.
  */
 #ifndef CONTRACT_REQUEST_H
 #define CONTRACT_REQUEST_H
@@ -100,7 +100,7 @@ struct config {
 	int64_t memory_mib;	  /* memory in MiB; default 512 */
 	int64_t cpu_count;	  /* the number of processors; 0: the request does not set the
 				   * number, see config_settle_cpus() */
-	enum architecture architecture; /* default: that of the host */
+	enum architecture architecture; /* default: the architecture of the host */
 	enum accelerator accelerator;
 	enum network_mode network_mode; /* default nat */
 	const char *network_interface;	/* the bridge of the host; NULL unless the mode is
@@ -139,9 +139,9 @@ struct config {
 	bool console_shell; /* true: the serial console has a root shell; always false for a
 			     * session */
 	/* The canonical config: every default is filled in, absent options and empty lists are left
-	 * out. prepare records it, and start compares it with the record. For a command that needs
-	 * only the state directory, the canonical config is only {stateDir}. cpuCount is missing if
-	 * the request does not set the number. */
+	 * out. The command prepare records this config, and start compares it with the record. For
+	 * a command that needs only the state directory, the canonical config is only {stateDir}.
+	 * cpuCount is missing if the request does not set the number. */
 	json_t *normalised;
 };
 
@@ -209,8 +209,8 @@ int config_settle_cpus(const struct config *config, enum accelerator accelerator
 		       const struct host_bounds *bounds, struct error *err);
 /* Checks that the two configs are equal. Otherwise fails with ERR_CONFLICT, which names the JSON
  * path of the first field in which they differ. stateDir is not compared, because the record was
- * found in this directory. The number of processors is not compared if `given` does not set it.
- * Fields that each request sets are not compared. */
+ * found in the given state directory. The number of processors is not compared if `given` does not
+ * set it. Fields that each request sets are not compared. */
 int config_compare(const struct config *given, const struct config *recorded, struct error *err);
 
 #endif

@@ -58,7 +58,8 @@ enum response_block {
 struct command_row {
 	const char *name;
 	enum command_input input;
-	unsigned blocks;      /* the blocks of its response: bits of enum response_block */
+	unsigned blocks;      /* the blocks of the command's response: bits of enum
+			       * response_block */
 	unsigned from_states; /* the states in which the command may act: a bit 1u << state for each
 			       * state */
 	const char *purpose;

@@ -50,8 +50,8 @@ struct mcp_calls {
 	 * wait for a thread. */
 	struct list running, waiting;
 	/* The number of calls under way, and the number of threads. A call that is sending its
-	 * answer does not count as under way. A cancelled call does not either, though its thread
-	 * may still have to end the command in the guest. */
+	 * answer does not count as under way. A cancelled call does not count either, though its
+	 * thread may still have to end the command in the guest. */
 	unsigned under_way, threads;
 };
 

@@ -13,8 +13,8 @@
 
 struct kept_output {
 	struct list_link link;
-	/* uri: the address of the output. session: the name of its session; "" for output of the
-	 * tool `run`. */
+	/* uri: the address of the output. session: the name of the session that made the output; ""
+	 * for output of the tool `run`. */
 	char uri[KEPT_URI_ROOM], session[64];
 	struct buf bytes;
 	uint64_t total;

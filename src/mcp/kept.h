@@ -2,7 +2,7 @@
 /*
  * Output that was too long for an answer, and is kept so that the client can read it as a resource.
  * The address of kept output is microagent://session/NAME/exec/N/stdout or
- * microagent://run/N/stdout (or .../stderr). "?offset=BYTES&limit=BYTES" behind the address names a
+ * microagent://run/N/stdout (or .../stderr). "?offset=BYTES&limit=BYTES" after the address names a
  * part of the output. When a session is gone, its output is dropped. All kept output together has
  * at most MCP_KEPT_BYTES; the oldest output is dropped first.
  */
@@ -40,9 +40,9 @@ void kept_drop(struct mcp_kept *kept, const char *session);
  * (kept_templates), as a new reference. */
 json_t *kept_list(struct mcp_kept *kept);
 json_t *kept_templates(void);
-/* Returns the contents for the answer to resources/read. If the address names no limit, they have
- * at most `limit` bytes. Fails with ERR_NOT_FOUND if there is no such output, and with ERR_INVALID
- * if the part of the address after the "?" is wrong. */
+/* Returns the contents for the answer to resources/read. If the address names no limit, the
+ * contents have at most `limit` bytes. Fails with ERR_NOT_FOUND if there is no such output, and
+ * with ERR_INVALID if the part of the address after the "?" is wrong. */
 json_t *kept_read(struct mcp_kept *kept, const char *uri, size_t limit, struct error *err);
 
 #endif

@@ -13,8 +13,8 @@
 struct line_decoder {
 	struct buf bytes; /* the line that was handed out last, and the bytes after it */
 	size_t taken;	  /* the length in bytes of the line that was handed out last */
-	size_t looked;	  /* the number of bytes after that line that are known to have no
-			   * newline */
+	size_t looked;	  /* the number of bytes after the line handed out last that are known to
+			   * have no newline */
 	bool skipping;	  /* true: the bytes of a line that was too long are being dropped, up to
 			   * its newline */
 };

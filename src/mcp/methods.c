@@ -37,7 +37,7 @@ static json_t *server_info(void)
 			 "microagent virtual machines", "version", microagent_version());
 }
 
-/* Returns `result`. In the modern era, adds to it for how long (in ms) the client may keep the
+/* Returns `result`. In the modern era, adds the time in ms for which the client may keep the
  * result. The legacy era has no such field. */
 static json_t *cacheable(const struct mcp_server *server, json_t *result, int64_t ttl_ms)
 {

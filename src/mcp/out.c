@@ -144,8 +144,7 @@ void out_send_now(struct mcp_out *out, json_t *message)
 {
 	autofree char *word = line_of(message);
 
-	/* A longer message is not sent, since writing it could block until its reader makes
-	 * room. */
+	/* A longer message is not sent, since its write could block until the client reads. */
 	if (!word || strlen(word) > PIPE_BUF)
 		return;
 	pthread_mutex_lock(&out->words_lock);

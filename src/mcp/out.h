@@ -18,7 +18,7 @@ struct mcp_out {
 	int in, ended;
 	/* true: nobody reads the output any more, so nothing more is written */
 	bool broken;
-	pthread_mutex_t lock; /* a thread holds it while it writes a message */
+	pthread_mutex_t lock; /* held by the thread that writes a message */
 	/* The waiting messages of out_send_now(). The next thread that holds `lock` writes them. */
 	pthread_mutex_t words_lock; /* protects the waiting messages; no thread holds it during a
 				     * write */

@@ -10,7 +10,7 @@
 /* Returns the definitions of schema/mcp.json as a new reference. */
 json_t *schema_definitions(struct error *err);
 /* Returns a copy of the definition `name`, in which each "$ref" is replaced by the definition that
- * it names. The caller may change the copy. On failure returns NULL with ERR_INTERNAL. */
+ * this "$ref" names. The caller may change the copy. On failure returns NULL with ERR_INTERNAL. */
 json_t *schema_whole(const json_t *definitions, const char *name, struct error *err);
 
 /*

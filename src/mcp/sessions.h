@@ -64,7 +64,7 @@ int machines_reserve(struct mcp_sessions *sessions, struct mcp_room *room, int64
 void machines_release(struct mcp_sessions *sessions, struct mcp_room *room, int64_t count);
 /* Marks the places of a call as places of a cancelled call. */
 void machines_give_up(struct mcp_sessions *sessions, struct mcp_room *room);
-/* Puts a session that a call has made into the table. Takes over the session's handle, also on
+/* Adds to the table a session that a call has made. Takes over the session's handle, also on
  * failure. One of the call's places then belongs to the session. On failure the session is
  * destroyed. */
 int mcp_session_enter(struct mcp_sessions *sessions, struct mcp_room *room,
@@ -83,7 +83,7 @@ unsigned mcp_run_number(struct mcp_sessions *sessions);
  * made the session, else to false. */
 bool mcp_session_is_known(struct mcp_sessions *sessions, const char *name, bool *made);
 
-/* Removes a session that was destroyed from the table, so that no call can take it any more. */
+/* Removes from the table a session that was destroyed, so that no call can take it any more. */
 void mcp_session_leave(struct mcp_sessions *sessions, struct mcp_session *session);
 
 /* Returns true if this server has made a session named `name`, and the session is gone. */

@@ -69,8 +69,9 @@ static int write_to_guest(struct mcp_call *call, struct microagent_guest *guest,
 				 err) < 0) {
 		return error_prefix(err, "content");
 	}
-	/* If the path in the guest is a directory, a copy to it would make a file in this
-	 * directory, with the name of a descriptor of this process. So a directory is refused. */
+	/* If the path in the guest is a directory, a copy to this path would make a file in the
+	 * directory, and the file would be named after a descriptor of this process. So a directory
+	 * is refused. */
 	entry = microagent_guest_stat(guest, path, NULL, &limits, NULL);
 	if (strcmp(json_text(entry, "type", ""), "directory") == 0)
 		return error_set(

@@ -24,8 +24,8 @@ struct mcp_tool {
 	bool read_only, destructive, idempotent;
 	/* true: the tool can reach the hosts that the network of a machine allows */
 	bool reaches_out;
-	/* Runs the tool. The arguments match its schema. On failure the contents of `answer` are
-	 * not sent. */
+	/* Runs the tool. The arguments of the call match the tool's schema. On failure the contents
+	 * of `answer` are not sent. */
 	int (*run)(struct mcp_call *call, struct mcp_answer *answer, struct error *err);
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completes the last word of a command line. The position of a word tells what it may become: a
- * command, an option, an option's value, or an argument that the command's `args` has at this
+ * Completes the last word of a command line. The position of a word tells what the word may become:
+ * a command, an option, an option's value, or an argument that the command's `args` has at this
  * position. The completion files of the shells, which are in this folder, run this code at each
  * Tab. This file has no list of commands or options: it uses the tables of the parser and of the
  * help.

@@ -59,7 +59,7 @@ static int digest(const char *program, const char *path, char out[DIGEST_BYTES +
 }
 
 /* Appends an object that tells what is wrong with a file: {"artifact","field","expected","actual"}.
- * For a file that cannot be read it is {"artifact","field","error"}. */
+ * For a file that cannot be read, the object is {"artifact","field","error"}. */
 static int add_divergence(json_t *list, const struct artifact_check *check, const char *actual,
 			  const struct error *why, struct error *err)
 {

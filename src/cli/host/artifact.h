@@ -22,7 +22,8 @@ struct artifact_check {
 	const char *entry; /* the entry of the cache that has the file, such as "tuned-6.1.192-2" */
 	const char *what;  /* the kind of the file: "kernel", "initrd" or "rootfs" */
 	const char *path;
-	/* the digest in the record; "": the record has none, and the file must only be readable */
+	/* the digest in the record; "": the record has no digest, and the file must only be
+	 * readable */
 	const char *expected;
 };
 /* Hashes the files, and prints for each one whether its digest agrees with the record. With --json

@@ -44,9 +44,9 @@ static int print_described(const char *head, const json_t *items, struct error *
 	return 0;
 }
 
-/* Adds the rows for a backend. The first row describes it ("Linux, stable"; "macOS, stable, not on
- * this host"). After it comes a row for each of the backend's three lists, and a row for each
- * system on which the backend was tested. */
+/* Adds the rows for a backend. The first row describes the backend ("Linux, stable"; "macOS,
+ * stable, not on this host"). After this row comes a row for each of the backend's three lists, and
+ * a row for each system on which the backend was tested. */
 static int add_backend(struct cli_table *table, const char *name, const json_t *support,
 		       struct error *err)
 {

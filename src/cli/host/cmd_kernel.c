@@ -103,8 +103,8 @@ static int run_kernel_list(struct cli *cli, const void *values, const struct cli
 	return code;
 }
 
-/* The largest number of files of one kernel: the kernel, its initrd, and its unpacked form if the
- * record has that. */
+/* The largest number of files of one kernel: the kernel, its initrd, and the unpacked kernel if the
+ * record has one. */
 #define KERNEL_FILES 3
 
 static size_t list_checks(const struct cache_kernel *kernel, struct artifact_check *out,

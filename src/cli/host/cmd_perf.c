@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* perf: measures this host, and shows for what a machine needs each millisecond and each MiB. This
- * file has only the command's options. The work is done by a Python program of the binding
- * (python/microagent/_perf), which replaces this process. */
+/* perf: measures this host, and shows which parts of a machine take how much time (ms) and memory
+ * (MiB). This file has only the command's options. The work is done by a Python program of the
+ * binding (python/microagent/_perf), which replaces this process. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

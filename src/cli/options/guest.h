@@ -36,7 +36,8 @@ int guest_check_base(struct cli *cli, const char *name, struct error *err);
 /* Checks that a word is not empty. `word` is the name or path of an item of the kind `what`. NULL
  * means that the user gave no word, which is valid. */
 int guest_check_given(struct cli *cli, const char *what, const char *word, struct error *err);
-/* Checks the value of --arch: it must be an architecture, or another common name of one. */
+/* Checks the value of --arch: the value must be the name of an architecture, or another common name
+ * of an architecture. */
 int guest_check_arch(struct cli *cli, const char *word, struct error *err);
 /* Returns the architecture that --arch names. If `word` is NULL, the option was not given: returns
  * ARCHITECTURE_COUNT, which means any architecture. */
@@ -76,9 +77,9 @@ void guest_warn_shared_anyway(const struct cli *cli);
 /* Warns if the machine is emulated. Every command that starts a machine calls this function. */
 void guest_warn_accelerator(const struct cli *cli, const char *accelerator);
 
-/* Warns if the microagent-init that the machine would boot is not the one of this build. Every
- * command that makes a machine calls this function. `kernel` and `arch` are the values of --kernel
- * and --arch, or NULL. */
+/* Warns if the microagent-init that the machine would boot differs from the microagent-init of this
+ * build. Every command that makes a machine calls this function. `kernel` and `arch` are the values
+ * of --kernel and --arch, or NULL. */
 void guest_warn_init(const struct cli *cli, const char *kernel, const char *arch);
 
 /* Applies the option --unconfined to the handle. */
@@ -91,7 +92,7 @@ void guest_warn_unconfined(const struct cli *cli);
 bool guest_is_unconfined(const json_t *told);
 
 /* Stores the value of --backend in `cli`; NULL: the option was not given. A command calls this
- * before guest_open(). */
+ * function before guest_open(). */
 int guest_take_backend(struct cli *cli, const char *word, struct error *err);
 
 /* Opens a handle of the library. While a call with this handle waits, the progress line is

@@ -18,7 +18,7 @@ struct field_words {
 
 /* The words by which fields that are not in machine_options are replaced; that table is searched
  * first. `option` is NULL if a word of the command that is not an option sets the field. If one
- * field begins with another one, the longer field comes first. */
+ * field begins with another field, the longer field comes first. */
 static const struct field_words fields[] = {
 	{"base.size", "size", "--size"},
 	{"config.bundles", "bundle", "--bundle"},
@@ -134,7 +134,7 @@ static size_t only_word(const char *text, const struct cli_option *option, const
 }
 
 /* Writes words for a member like ".hostPort" to `out`, such as "the host port of ". Returns how
- * many bytes of `text` must be replaced; 0: there are no words for it. */
+ * many bytes of `text` must be replaced; 0: `text` does not begin with such a member. */
 static size_t member_words(const char *text, char *out, size_t size)
 {
 	size_t len = 1, used;

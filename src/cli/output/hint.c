@@ -191,7 +191,7 @@ static void fill_in(const char *text, const struct meaning *words, size_t count,
 void hint_name_commands(const char *text, char *out, size_t room)
 {
 	char itself[CLI_ITSELF], command[CLI_ITSELF + 3];
-	/* The first entry keeps a command that already has --state-dir unchanged. */
+	/* The first entry leaves a command unchanged that already has --state-dir. */
 	const struct meaning words[] = {{"`microagent --state-dir ", "`microagent --state-dir "},
 					{"`microagent ", command}};
 

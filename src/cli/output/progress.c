@@ -21,8 +21,8 @@ void progress_start(struct progress *progress, const char *what)
 	snprintf(progress->what, sizeof(progress->what), "%s", what);
 }
 
-/* Returns the number of columns that the line may use. It does not use the last column, since the
- * cursor would then move to the next line. */
+/* Returns the number of columns that the line may use. The line does not use the last column, since
+ * the cursor would then move to the next line. */
 static int room(void)
 {
 	struct winsize size = {0};

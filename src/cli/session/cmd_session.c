@@ -200,8 +200,8 @@ static void session_detail(const json_t *session, char out[HINT_ROOM])
 {
 	const char *detail = json_text(session, "error", json_text(session, "detail", NULL));
 
-	/* Marks a member of a pool, but not if it is in quarantine: then it is shown like any other
-	 * session. */
+	/* Marks a member of a pool, but not if the member is in quarantine: then it is shown like
+	 * any other session. */
 	if (json_is_true(json_object_get(session, "pooled")) &&
 	    strcmp(json_text(session, "state", ""), "quarantined") != 0)
 		snprintf(out, HINT_ROOM, "%s",

@@ -49,8 +49,8 @@ static const struct each_sessions destroy_named = {"destroying the session", des
 static const struct each_sessions destroy_all = {"destroying the sessions", destroy_listed,
 						 say_destroyed, true};
 
-/* Destroys all sessions, except the members of pools that were not claimed. Those are ended by
- * `pool drain`. */
+/* Destroys all sessions, except the members of pools that were not claimed. `pool drain` ends these
+ * members. */
 static int destroy_every(struct cli *cli, struct error *err)
 {
 	json_auto_t *answer = guest_ask(cli, NULL, microagent_session_list, err);

@@ -79,7 +79,7 @@ void session_tell_end(const struct cli *cli, const char *name, const char *id, i
 
 	if ((code >= 0 && code < 125) || (id && strcmp(id, name) == 0))
 		return;
-	/* Asks the audit log, which exists even after the session was destroyed. */
+	/* Reads the audit log, which exists even after the session was destroyed. */
 	agent = guest_open(cli, NULL, NULL);
 	if (agent)
 		(void)microagent_audit_read(agent, name, find_why, &why, NULL);

@@ -73,7 +73,7 @@ int attend_exit_code(const struct cli *cli, const struct microagent_outcome *out
 /* Returns the time on clock_mono_ns() until which this program waits for the reader of the output
  * of a command that begins now. `timeout` is in seconds; for 0 returns UINT64_MAX. */
 uint64_t attend_read_by(int64_t timeout);
-/* Prints the object of --json. Returns `code`. If nobody has read the object in time, prints this
+/* Prints the object of --json. Returns `code`. If nobody has read the object in time, reports this
  * on stderr and returns CLI_EXIT_TIMEOUT. Returns -1 with an error. */
 int attend_print_captured(const struct cli *cli, const struct capture *capture,
 			  const struct microagent_outcome *outcome, int code, int64_t timeout,

@@ -14,8 +14,8 @@ enum serial_end {
 	SERIAL_OUT_CLOSED, /* the reader of `out` has closed it */
 };
 
-/* Copies bytes until one of the events in enum serial_end, and stores it in *end. `escape` is the
- * byte of `in` that detaches the user; -1: none. Sets *heard to true if a byte came from the
+/* Copies bytes until one of the events in enum serial_end, and stores this event in *end. `escape`
+ * is the byte of `in` that detaches the user; -1: none. Sets *heard to true if a byte came from the
  * console. The end of `in` does not end the copying. */
 int serial_run(int console, int in, int out, int cancel, int escape, enum serial_end *end,
 	       bool *heard, struct error *err);

@@ -2,8 +2,8 @@
 /*
  * Receives signals to this program while a command runs in a guest. The signals are blocked, and
  * are read from a descriptor. There are two modes. In the ending mode each signal ends the command.
- * In the forwarding mode each signal is sent on to the command. There the second SIGINT or SIGTERM
- * ends the command, even if the command ignores signals.
+ * In the forwarding mode each signal is sent on to the command. In this mode the second SIGINT or
+ * SIGTERM ends the command, even if the command ignores signals.
  */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H

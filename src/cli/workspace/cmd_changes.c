@@ -32,7 +32,8 @@ static bool is_of_git(const char *path)
 	return found && (found == path || found[-1] == '/') && (found[4] == '/' || !found[4]);
 }
 
-/* Says what was not searched in a directory, and how to look at what was found there. */
+/* Warns about what was not searched in a directory, and tells how to look at the files that were
+ * found there. */
 static void advise(const struct cli *cli, const json_t *share)
 {
 	const json_t *files = json_object_get(share, "files"), *file;

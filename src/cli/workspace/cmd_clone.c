@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clone: makes a new workspace as a copy of one whose machine does not run. */
+/* clone: makes a new workspace as a copy of a workspace whose machine does not run. */
 #include "base/cleanup.h"
 #include "cli/options/guest.h"
 

@@ -98,7 +98,7 @@ static int shell(struct connect *connect, struct error *err)
 }
 
 /* Returns true if the console can be opened again. The open fails if the machine or its console has
- * ended. If another user is connected to the console, the open succeeds, and its connection is
+ * ended. If another user is connected to the console, the open succeeds, but the new connection is
  * closed later. */
 static bool is_there_still(const struct connect *connect)
 {
@@ -108,8 +108,8 @@ static bool is_there_still(const struct connect *connect)
 	return again >= 0;
 }
 
-/* Prints why the console was closed: the machine has ended, it is in quarantine, or another user is
- * connected. */
+/* Prints why the console was closed: the machine has ended, the machine is in quarantine, or
+ * another user is connected. */
 static int explain_closed(const struct connect *connect, bool heard, struct error *err)
 {
 	json_auto_t *response = NULL;

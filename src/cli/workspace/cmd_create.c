@@ -8,8 +8,9 @@
 #include "store/cache.h"
 
 /* Returns the accelerator that "auto" selects for the kernel; NULL if the supervisor does not
- * report one. The supervisor's report (`host`) is about the default kernel. So on a host with
- * paravirtual KVM, the given kernel is looked up. */
+ * report one. The supervisor's report (`host`) is about the default kernel. On a host with
+ * paravirtual KVM, only a kernel that was built for it can use KVM, so the given kernel is looked
+ * up. */
 static const char *auto_accelerator(const json_t *host, const char *kernel)
 {
 	struct cache_kernel found = {0};

@@ -73,7 +73,7 @@ static int print_new_events(struct events *events, struct error *err)
 }
 
 /* Prints new events until the machine has ended. The caller has opened `watch` before it read the
- * first events, so that none is missed. */
+ * first events, so that no event is missed. */
 static int follow_by(int watch, struct events *events, struct error *err)
 {
 	bool running = false;

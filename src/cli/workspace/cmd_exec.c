@@ -30,8 +30,8 @@ const struct cli_option exec_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-/* Copies `env`, and adds TERM from this program's environment. By TERM the command knows the type
- * of the user's terminal. */
+/* Copies `env`, and adds TERM from this program's environment. TERM tells the command the type of
+ * the user's terminal. */
 static int add_term(const struct cli_words *env, const char ***out, char **term, struct error *err)
 {
 	const char *ours = getenv("TERM");

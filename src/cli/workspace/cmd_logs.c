@@ -14,7 +14,7 @@
 #include "cli/options/guest.h"
 
 /* The exit code by which a shell reports a program that SIGPIPE has ended. The command `run`
- * returns it too. */
+ * returns this exit code too. */
 #define EXIT_OUT_CLOSED (128 + SIGPIPE)
 
 struct logs_values {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* network: shows what a workspace can reach, and at which addresses it can be reached. Also changes
- * both. */
+/* network: shows what a workspace can reach, and at which addresses of the host its ports are
+ * published. Also changes both of these. */
 #include <stdio.h>
 #include <string.h>
 

@@ -52,8 +52,8 @@ static int readiness_row(struct cli_table *table, const json_t *response, struct
 	return status_row(table, "ready", text, err);
 }
 
-/* Returns true if the machine is starting, running or stopping. Otherwise its readiness is not
- * shown, since it cannot be ready. */
+/* Returns true if the machine is starting, running or stopping. Otherwise the machine cannot be
+ * ready, so its readiness is not shown. */
 static bool is_live(const json_t *response)
 {
 	static const char *const live[] = {"starting", "running", "stopping"};

@@ -132,7 +132,7 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* If the message ends with `end`, copies the part before it to `head` and returns true. */
+/* If the message ends with `end`, copies the part before `end` to `head` and returns true. */
 static bool ends_with(const struct error *err, const char *end, char *head, size_t size)
 {
 	size_t len = strlen(err->msg), end_len = strlen(end);

@@ -41,9 +41,9 @@ int copy_answer(struct copy_notes *notes, int status, struct error *err);
  * user typed it. Returns -1 with a usage error for "-". */
 int copy_refuse_dash(struct cli *cli, const char *host_path, struct error *err);
 
-/* The target of a copy, as the user typed it. copy_name_target() puts it into errors. Without that,
- * errors have only the last component of the path, or the name of a temporary file in the target's
- * directory. */
+/* The target of a copy, as the user typed it. copy_name_target() puts the target into errors.
+ * Without this function, errors have only the last component of the path, or the name of a
+ * temporary file in the target's directory. */
 struct copy_target {
 	/* the workspace to which files are copied; NULL: the target is on this host */
 	const char *workspace;

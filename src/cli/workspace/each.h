@@ -17,7 +17,7 @@ typedef const char *each_look_fn(struct microagent *agent, const char *name);
  * Calls `fn` for each name. Goes on after a failure; the command then fails with the first error.
  * Prints a line "NAME: STATE" for each name. If look() returns a text, it replaces STATE. With
  * --json, prints the response for a single name, and {"ok","responses":[...]} for several names. In
- * that list {"ok":false,"error","errorCode"} stands for a failure.
+ * this list the object of each_failure() stands for a failure.
  */
 int each_run(struct cli *cli, const struct cli_words *names, const char *doing, each_fn *fn,
 	     each_look_fn *look, struct error *err);
