@@ -64,7 +64,7 @@ static int refuse_overlap(json_t *seen, const json_t *out, const char *path, str
 	if (other && (!strcmp(host, any) || !strcmp(other, any)))
 		return error_set(
 			err, ERR_INVALID,
-			"%s has the same host port %d as another forward: %s and %s are the same address, so leave one of the two out",
+			"%s has the same host port %d as another forward: the addresses %s and %s overlap, so leave one of the two out",
 			path, port, host, other);
 	value = json_string(host);
 	return other ? (json_decref(value), 0) : json_put(seen, key, value, err);

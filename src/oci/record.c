@@ -270,8 +270,8 @@ static pid_t recorded_process(const struct record *record, const char *key, cons
 	uint64_t now = 0;
 
 	/* Compares not only the pid, but also the boot id and the start time. After the recorded
-	 * process has ended, another process may get its pid; after another boot, even the same pid
-	 * and start time. */
+	 * process has ended, another process may get its pid. After a reboot, another process may
+	 * even have the same pid and start time. */
 	if (pid <= 0 || !recorded || process_boot_id(boot, NULL) < 0 || strcmp(boot, recorded) != 0)
 		return 0;
 	if (process_start_time(pid, &now, NULL) < 0 || (json_int_t)now != began || is_zombie(pid))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions for the audit logs of machines (store/audit.h). The machine's live supervisor writes
- * the audit log. Commands report to the live supervisor what they do with containers. The logs are
- * below <root>/.machines, in the layout that microagent(1) reads: sessions/<machine>/audit.log,
- * archive/ for deleted machines, and logs/ for the digests of all audit logs.
+ * the audit log. The commands of microagent-oci report to the live supervisor what they do with
+ * containers. The logs are below <root>/.machines, in the layout that microagent(1) reads:
+ * sessions/<machine>/audit.log, archive/ for deleted machines, and logs/ for the digests of all
+ * audit logs.
  */
 #ifndef OCI_TRAIL_H
 #define OCI_TRAIL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for commands that do the same to several workspaces. */
+/* Functions for commands that apply one action to several workspaces. */
 #ifndef CLI_EACH_H
 #define CLI_EACH_H
 
