@@ -63,7 +63,7 @@ int microagent_autorun_files(const char *share, int64_t since_ns, json_t **chang
 		return -1;
 	autofree char *path = path_absolute(word.dir, err);
 	if (!path ||
-	    (strcmp(word.mode, "ro") != 0 && append_search(shares, path, false, since_ns, err) < 0))
+	    (strcmp(word.mode, "rw") == 0 && append_search(shares, path, false, since_ns, err) < 0))
 		return -1;
 	return store_changes(changes, shares, err);
 }

@@ -133,6 +133,9 @@ struct reading {
 	const struct tree_target *target; /* the target of a copy; NULL for a listing */
 	const char *verb;		  /* the helper's verb for a listing; NULL for a copy */
 	json_t *entries;
+	/* for files_with_root(): the caller's function, and its first argument */
+	files_root_fn *with_root;
+	void *data;
 };
 
 static int read_tree(const struct reading *r, const struct transfer *transfer, const char *within,
@@ -171,6 +174,30 @@ static int read_subject(struct microagent *agent, const struct subject *s,
 
 	return s->running ? reading->run(reading, &transfer, reading->path, err)
 			  : read_disk(agent, s, reading, err);
+}
+
+static int run_with_root(const struct reading *r, const struct transfer *transfer,
+			 const char *within, struct error *err)
+{
+	(void)within;
+	return r->with_root(r->data, transfer, err);
+}
+
+int files_with_root(struct microagent *agent, const char *name,
+		    const struct microagent_copy *options, files_root_fn *fn, void *data,
+		    struct error *err)
+{
+	static const struct microagent_copy none = {0};
+	auto_subject struct subject s = {0};
+	const struct reading reading = {.run = run_with_root,
+					.path = "/",
+					.user = USER_ROOT,
+					.options = options ? options : &none,
+					.with_root = fn,
+					.data = data};
+
+	return subject_open(agent, name, &s, err) < 0 ? -1
+						       : read_subject(agent, &s, &reading, err);
 }
 
 /* --- copying --------------------------------------------------------------------------------- */

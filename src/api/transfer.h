@@ -45,6 +45,12 @@ int transfer_in(const struct transfer *transfer, const char *from, const char *p
  * microagent_list_files(). */
 int transfer_listing(const struct transfer *transfer, const char *verb, const char *path,
 		     json_t *entries, struct error *err);
+/* In files.c: calls the function with a transfer that reaches the root disk of a workspace: in its
+ * guest if it runs, and else in the machine of a reader, which runs no program from the disk. */
+typedef int files_root_fn(void *data, const struct transfer *transfer, struct error *err);
+int files_with_root(struct microagent *agent, const char *name,
+		    const struct microagent_copy *options, files_root_fn *fn, void *data,
+		    struct error *err);
 /* In files.c: returns a new array with the entries sorted by name. */
 json_t *listing_sorted(const json_t *entries, struct error *err);
 /* Returns the single entry of a listing of one file, as a new reference. */

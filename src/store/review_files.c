@@ -13,7 +13,8 @@
 
 #define PREFIX "bundle-"
 
-static const char *const suffixes[] = {REVIEW_DISK, REVIEW_LIST, REVIEW_UPPER, REVIEW_TAKEN};
+static const char *const suffixes[] = {REVIEW_DISK, REVIEW_LIST, REVIEW_UPPER, REVIEW_TAKEN,
+				       REVIEW_TAKING};
 
 void review_file_name(const char *name, const char *suffix, char out[BUNDLE_FILE_NAME])
 {

@@ -14,7 +14,10 @@
 #define REVIEW_DISK ".ext4"   /* the disk */
 #define REVIEW_LIST ".list"   /* the list of the disk's files (artifact/review.h) */
 #define REVIEW_UPPER ".upper" /* the name of the guest's layer, and a newline */
-#define REVIEW_TAKEN ".taken" /* a directory: the copy of the guest's layer that was last fetched */
+/* A directory with the copy of the guest's layer that was last fetched: the directory `tree`, and
+ * the file `claims` (store/review/claims.h). While it is fetched it has the other suffix. */
+#define REVIEW_TAKEN ".taken"
+#define REVIEW_TAKING ".taking"
 
 /* The name of a layer to which a guest writes: 32 lower-case hexadecimal digits, and the NUL. */
 #define UPPER_TEXT 33

@@ -210,7 +210,7 @@ def test_what_the_guest_keeps(host):
 
 
 @pytest.mark.parametrize("options, text", [
-    ("bad", '/x:/x:bad: "bad" is not an option of a share; the options are ro, rw, cache='), ("ro,foo", ':/x:ro,foo: "foo" is not an option of a share'),
+    ("bad", '/x:/x:bad: "bad" is not an option of a share; the options are ro, rw, review, cache='), ("ro,foo", ':/x:ro,foo: "foo" is not an option of a share'),
     ("cache=never", "cache of --share"), ("timeout=0", "timeout seconds of --share"), ("cache=none,timeout=5", "the cache \"none\" keeps nothing"),
     ("timeout=soon", "timeout=SECONDS"), ("rx", "timeout=SECONDS"), ("ro,", "timeout=SECONDS"), ("cache", "timeout=SECONDS"), ("locks=on", "and locks"),
 ])
