@@ -19,8 +19,8 @@ int capabilities_check(const struct backend *backend, const struct config *confi
 	return capabilities_refuse(backend, config, err) < 0 ? -1 : backend->check(config, err);
 }
 
-/* Adds the features that no field of a config asks for, and that depend on a function of the
- * backend. */
+/* Adds the features that no field of a config asks for. The backend offers such a feature if it has
+ * a certain function or flag. */
 static int add_functions(const struct backend *backend, json_t *features, struct error *err)
 {
 	const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The option --macos, with which the program makes the files of a macOS guest and ends. */
+/* The option --macos, with which the program makes the files of a macOS guest and exits. */
 #ifndef SUPERVISOR_MACOS_JOB_H
 #define SUPERVISOR_MACOS_JOB_H
 

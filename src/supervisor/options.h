@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of the command line, which a caller gives in addition to the request on stdin. */
+/* The options of the command line. A caller can give them in addition to the request on stdin. */
 #ifndef SUPERVISOR_OPTIONS_H
 #define SUPERVISOR_OPTIONS_H
 
@@ -9,7 +9,8 @@
 #include "base/error.h"
 
 struct options {
-	/* For run and start: the machine is ended when this pipe ends; -1: there is no pipe. */
+	/* For run and start: the reading end of a pipe. When the pipe ends, the machine is ended.
+	 * -1: there is no pipe. */
 	int lifeline_fd;
 	int events_fd;	   /* the descriptor to which each recorded event is written as a line; -1:
 			    * there is none */
@@ -20,7 +21,7 @@ struct options {
 		      * requires */
 	bool reader;	   /* the machine only reads its root disk (VM_READ) */
 	bool writer;	   /* the machine puts files on its root disk (VM_WRITE) */
-	bool save;	   /* for start: the machine can be saved */
+	bool save;	   /* for start: the machine can be saved as a template */
 	/* For start: the directory of the template from which the machine is restored; NULL: there
 	 * is none. */
 	const char *template;
@@ -28,19 +29,19 @@ struct options {
 	bool own_memory;
 	int containers_fd; /* for start: the descriptor of the directory of containers; -1: there is
 			    * none */
-	/* For start: links_fd is the descriptor of the list of network cards, and taps_fd the first
-	 * of the descriptors of their taps. -1: there are none. */
+	/* For start: links_fd is the descriptor of a document that lists the network cards. taps_fd
+	 * is the first of the descriptors of their taps. -1: there are none. */
 	int links_fd, taps_fd;
-	/* For start: a listening socket on the host's loopback, which leads to the guest's
-	 * loopback; -1: there is none. */
+	/* For start: the descriptor of a socket that listens on the host's loopback. Its
+	 * connections are led to the same port on the guest's loopback. -1: there is none. */
 	int loopback_fd;
-	/* For start: the number from which the ids of the machine's cells are made. It is given if
-	 * the caller has its own pid namespace. 0: the ids are made from the pid of the live
-	 * supervisor. */
+	/* For start: the number from which the ids of the machine's cells are made. The caller
+	 * gives the number if it runs in a pid namespace of its own, where pids of several machines
+	 * can be equal. 0: the ids are made from the pid of the live supervisor. */
 	int64_t cell_number;
 	bool keep_quarantined; /* for kill and delete: they refuse a workspace in quarantine */
 	bool recorded;	       /* for prepare, start and console: they use the recorded config */
-	bool full;	       /* for inspect: the root file system is hashed again */
+	bool full;	       /* for inspect: a new digest of the root file system is computed */
 	bool help, version;
 	/* For a live supervisor: the <stateDir>/<runtimeID> of its workspace. NULL: the program is
 	 * not a live supervisor. */

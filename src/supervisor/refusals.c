@@ -16,8 +16,8 @@
 #include "base/path.h"
 #include "contract/config_fields.h"
 
-/* The fields that every sample config needs. "@" stands for path_drive, a text that makes the path
- * absolute on this host. */
+/* The fields that every sample config needs. "@" is replaced by path_drive, the text that makes a
+ * path absolute on this host. */
 #define LEAST "\"rootfsPath\":\"/r\",\"stateDir\":\"@/s\""
 #define LINUX "\"kernelPath\":\"/k\","
 #define NO_NETWORK "\"network\":{\"mode\":\"isolated\"}"
@@ -34,8 +34,7 @@ static const struct asking network_askings[] = {
 	{"bridged", LINUX "\"network\":{\"mode\":\"bridged\",\"interface\":\"br0\"}"},
 };
 
-/* Features for which config_fields has no sample, or only a sample that does not ask for the whole
- * feature. */
+/* Features that the samples of config_fields do not ask for, or do not ask for as a whole. */
 static const struct asking feature_askings[] = {
 	/* The mode is isolated because every backend has this mode. Port forwards on an isolated
 	 * network are refused by most backends in a request, but not in a record. The samples are

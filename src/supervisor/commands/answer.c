@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "store/term.h"
 
-/* Returns a list with a copy of each entry of `declared`. Each copy also has the kind `kind` and,
- * if `mode` is not NULL, this mode. */
+/* Returns a list with a copy of each entry of `declared`. Each copy also has the member "kind" and,
+ * if `mode` is not NULL, the member "mode". */
 static json_t *entries_of(const json_t *declared, const char *kind, const char *mode,
 			  struct error *err)
 {
@@ -30,8 +30,8 @@ static json_t *entries_of(const json_t *declared, const char *kind, const char *
 	return steal_ptr(&list);
 }
 
-/* Returns the shares that a rule refuses and that the config asks for in spite of this
- * (store/share/rules.h). Returns NULL if there are none. */
+/* Returns the shares that a rule of store/share/rules.h refuses, but that the config explicitly
+ * allows. Returns NULL if there are none. */
 static json_t *shares_anyway(const struct config *config)
 {
 	json_auto_t *list = json_array();
@@ -70,9 +70,9 @@ int answer_declared(const struct config *config, struct response *response, stru
 	return 0;
 }
 
-/* Adds facts about the machine that runs, or ran last. Adds its confinement if it is in no cell,
- * and the limits that its request asked for and that are not set. Adds the mode of its console,
- * unless the machine has ended or was cut off. */
+/* Adds facts about the machine that runs, or ran last: its confinement if it is in no cell, and the
+ * limits that its request asked for but that could not be set. Adds the mode of its console, unless
+ * the machine has ended or was cut off. */
 static void answer_machine(const struct record *record, struct response *response)
 {
 	struct error ignored;
@@ -87,7 +87,7 @@ static void answer_machine(const struct record *record, struct response *respons
 		response->console_mode = json_incref(json_object_get(runtime, "consoleMode"));
 }
 
-/* Adds the times at which the session ends by itself, from the session's record. */
+/* Adds the times at which the session ends without a command, from the session's record. */
 static int answer_term(const struct record *record, struct response *response, struct error *err)
 {
 	json_auto_t *told = json_object();
@@ -97,7 +97,7 @@ static int answer_term(const struct record *record, struct response *response, s
 		return -1;
 	if (!term_is_given(&term))
 		return 0;
-	/* `idled` is left out, since the event reports it. */
+	/* The member `idled` is not printed here, since the event of the end already reports it. */
 	term.idled = false;
 	if (term_put(&term, told, err) < 0)
 		return -1;

@@ -8,16 +8,16 @@
 #include "contract/response.h"
 #include "supervisor/commands/record.h"
 
-/* Adds the blocks mediation, artifacts and network to the response. A block is added only if the
- * config has the part of its name. */
+/* Adds the blocks mediation, artifacts and network to the response. Leaves out a block if the
+ * config does not have the field of the same name. */
 int answer_declared(const struct config *config, struct response *response, struct error *err);
 /* Adds the block readiness, as it is observed now, and the block result if result.json exists. */
 int answer_live(const struct record *record, const struct config *config, struct response *response,
 		struct error *err);
 
 /* Returns {guestReady, shellReady, resultReady, mediationReady}. The caller releases the result.
- * For a running workspace, the function asks the guest's agent now whether shellReady is true. The
- * agent starts no process for this question. */
+ * For a running workspace, the function asks the guest's agent for the present value of shellReady.
+ * The agent answers without starting a process. */
 json_t *readiness_json(const struct record *record, const struct config *config, struct error *err);
 
 /* If there is a live supervisor, waits until the live supervisor has looked at this process. A live

@@ -27,12 +27,12 @@ struct await {
 	/* The result in the last line of the report. After --remove no file has the result. */
 	json_t *result;
 	bool ready, final, quarantined;
-	/* For run: the caller has ended, or this command was told to end. */
+	/* For run: the caller has exited, or SIGTERM told this command to end. */
 	bool cut;
-	/* This command has killed the live supervisor, which did not end. */
+	/* This command has killed the live supervisor, because it did not exit in time. */
 	bool killed;
-	/* A descriptor that watches the lease. After --remove the lease cannot be found by a
-	 * file. */
+	/* A descriptor that watches the lease. After --remove the lease's file no longer exists, so
+	 * the lease could not be opened by its path. */
 	int lease;
 	struct error failure; /* the error in the last line of the report */
 };
@@ -77,9 +77,9 @@ static void take_report(struct await *await, const json_t *line)
 	await->quarantined = event_state(event) == STATE_QUARANTINED;
 }
 
-/* Returns a deadline (monotonic, ns) that is later than all deadlines of the live supervisor
- * itself. It serves if the live supervisor is stuck. Returns UINT64_MAX for run, which may take any
- * time. */
+/* Returns a deadline (monotonic, ns) that is later than all deadlines of the live supervisor. Only
+ * a live supervisor that is stuck reaches it. Returns UINT64_MAX for run, whose command may take
+ * any time. */
 static uint64_t start_deadline(const struct await *await, enum accelerator accelerator)
 {
 	const struct config *config = &await->record->call->request->config;
@@ -92,9 +92,9 @@ static uint64_t start_deadline(const struct await *await, enum accelerator accel
 	       (boot + 2 * limit_get(LIMIT_KILL_MS) + limit_get(LIMIT_HALT_MS)) * NS_PER_MS;
 }
 
-/* Kills the live supervisor, unless its machine is quarantined. A quarantined machine is kept, even
- * if this run was told to end. The command lock keeps other commands from starting another machine
- * meanwhile. So the killed live supervisor is the one whose report this command reads. */
+/* Kills the live supervisor, unless its machine is quarantined: such a machine is kept, even if
+ * this run was told to end. The command lock keeps other commands from starting another machine
+ * meanwhile. So the live supervisor that is killed is the one whose report this command reads. */
 static int kill_live(struct await *await, struct error *err)
 {
 	struct record *record = await->record;
@@ -112,8 +112,9 @@ static int kill_live(struct await *await, struct error *err)
 }
 
 /*
- * Reads the report of the live supervisor. start reads until the guest is ready. run, or a start
- * that has failed, reads to the end of the report, so that nothing is left when the answer comes.
+ * Reads the report of the live supervisor. The command start reads until the guest is ready. The
+ * command run, or a start that has failed, reads to the end of the report, so that no process of
+ * the machine is alive when the command answers.
  *
  * When the caller of run ends, or run is told to end, the live supervisor may be stuck. Then this
  * command kills the live supervisor, which ends the report.
@@ -126,8 +127,8 @@ static int await_follow(struct await *await, uint64_t deadline, struct error *er
 
 		switch (report_next(&await->reader, deadline, &line, &why)) {
 		case REPORT_NONE:
-			/* The live supervisor was told to end, and has not ended by its own
-			 * deadlines. */
+			/* The live supervisor was told to end the machine, and has not exited by
+			 * its own deadlines. */
 			if (why.code != ERR_TIMEOUT || !await->cut || await->killed ||
 			    kill_live(await, &why) < 0 || !await->killed)
 				return error_copy(err, &why);
@@ -144,16 +145,16 @@ static int await_follow(struct await *await, uint64_t deadline, struct error *er
 			break;
 		case REPORT_LINE:
 			take_report(await, line);
-			/* The end of a quarantined machine is reported to the command that asks for
-			 * this end, not to this command. */
+			/* Another command ends a quarantined machine. That command reports the end,
+			 * so this command stops reading here. */
 			if ((await->ready && !is_run(await)) || await->quarantined)
 				return 0;
 		}
 	}
 }
 
-/* If the live supervisor died without the last line of its report, does what it could not do:
- * records the end, and removes the workspace after --remove. */
+/* If the live supervisor died without the last line of its report, records the end in its stead,
+ * and removes the workspace if --remove was given. */
 static int mend(struct await *await, struct error *err)
 {
 	struct record *record = await->record;
@@ -198,7 +199,8 @@ static int await_conclude(struct await *await, struct response *response, struct
 		return kind_error(id, ERR_CONFLICT, err, "ended before it was ready%s%s",
 				  detail ? ": " : "", detail ? detail : "");
 	}
-	/* The readiness must belong to the state in the answer, not to a later state. */
+	/* Reads the readiness for the state of this event. Otherwise the answer could combine this
+	 * state with the readiness of a later state. */
 	record->state = event_state(response->event);
 	if (answer_live(record, &record->call->request->config, response, err) < 0)
 		return -1;
@@ -224,8 +226,8 @@ static int wait_and_conclude(struct await *await, enum accelerator accelerator,
 	if (!await->final && !await->quarantined && (is_run(await) || !await->ready) &&
 	    mend(await, err) < 0)
 		return -1;
-	/* The report ends when the live supervisor ends. Its lease is free at the same moment, or
-	 * soon after. */
+	/* The report ends when the live supervisor exits. Its lease becomes free at the same
+	 * moment, or soon after. */
 	if (await->final && lease_wait_over(&await->record->ws, await->lease,
 					    limit_deadline(LIMIT_KILL_MS), err) < 0)
 		return -1;

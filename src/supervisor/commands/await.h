@@ -9,14 +9,14 @@
 #include "supervisor/commands/record.h"
 
 /*
- * Reads the live supervisor's report from the descriptor `report`. start reads until the state is
- * `running`; run reads until everything has ended. Fills in event, readiness and result of the
- * response. If the live supervisor dies without a last line, this function records the end, and
- * removes the workspace if the option --remove was given.
+ * Reads the live supervisor's report from the descriptor `report`. The command start reads until
+ * the state is `running`. The command run reads until all processes of the machine have exited.
+ * Fills in event, readiness and result of the response. If the live supervisor dies without a last
+ * line, this function records the end, and removes the workspace if the option --remove was given.
  *
  * `told` is a pipe that ends when SIGTERM tells the command run to end (told_to_end.h); -1: there
  * is none. When `told` or the caller's lifeline ends, the live supervisor must end the machine of a
- * run. If it does not end the machine in time, it is killed.
+ * run. A live supervisor that does not end the machine in time is killed.
  */
 int await_live(struct record *record, int report, int told, enum accelerator accelerator,
 	       struct response *response, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* check: compares the request with this host and with the files. Writes nothing: no record, no
- * directory, and nothing into the cache. */
+/* check: checks that the request fits this host, and that the files can be used. Writes nothing: no
+ * record, no directory, and nothing into the cache. */
 #include "base/cleanup.h"
 #include "channel/publish.h"
 #include "store/own_dirs.h"

@@ -11,9 +11,9 @@
 
 static int refuse_alive(const struct record *record, struct error *err)
 {
-	/* If the recorded state is not live, but a process lives, this process belongs to a machine
-	 * that reads this workspace's disk for a command. The error then says that the workspace is
-	 * running. */
+	/* If the record says that no machine lives, but a process of the workspace lives, a command
+	 * has started a machine that reads this workspace's disk. The error then says that the
+	 * workspace is running. */
 	const char *state = state_is_live(record->state) ? state_names[record->state]
 							 : state_names[STATE_RUNNING];
 	const char *first = "stop or kill it";
@@ -34,8 +34,8 @@ static int archive_and_remove(struct record *record, struct error *err)
 
 	if (record->ws.fd < 0)
 		return record->ws.id ? workspace_remove(&record->ws, err) : 0;
-	/* Only the lease decides whether the workspace can be removed. A state that cannot be read
-	 * does not keep the workspace. */
+	/* The lease alone decides whether the workspace can be removed. A workspace whose state
+	 * cannot be read can still be removed. */
 	(void)record_load(record, &ignored);
 	if (settle_refuse_quarantined(record, err) < 0)
 		return -1;
@@ -59,8 +59,8 @@ int cmd_delete(const struct call *call, struct response *response, struct error 
 		status = archive_and_remove(&record, err);
 	if (status == 0) {
 		record_unlock(&record);
-		/* The event has the state `stopped`, whatever the state was, since no process of a
-		 * removed workspace runs. */
+		/* The event always has the state `stopped`, since no process of a removed workspace
+		 * runs. */
 		response->event = record_unrecorded(&record, STATE_STOPPED, NULL, err);
 		status = response->event ? 0 : -1;
 	}

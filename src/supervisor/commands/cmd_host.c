@@ -68,8 +68,8 @@ static int put_facts(json_t *object, const struct backend_host *host, struct err
 	return put_host_flags(object, flags, ARRAY_SIZE(flags), err);
 }
 
-/* Adds for each architecture whether its machines can run on this host, and the reason if they
- * cannot. */
+/* Adds, for each architecture, whether this host can run machines of it. If not, adds the
+ * reason. */
 static int put_machines(json_t *object, const struct backend_host *host, struct error *err)
 {
 	json_auto_t *list = json_array();
@@ -89,7 +89,7 @@ static int put_machines(json_t *object, const struct backend_host *host, struct 
 	return json_put(object, "machines", json_incref(list), err);
 }
 
-/* Adds the cgroup in which machines are limited if their requests name no cgroup. */
+/* Adds the parent of the cgroups of machines whose requests name no cgroup. */
 static int put_cgroup(json_t *object, struct error *err)
 {
 	struct error why = {0};
@@ -99,7 +99,8 @@ static int put_cgroup(json_t *object, struct error *err)
 		    : put_host_text(object, "cgroupReason", why.msg, err);
 }
 
-/* Adds how a live supervisor is kept from the files of this host, in the words of runtime.json. */
+/* Adds the method that keeps a live supervisor from the files of this host, with the name that
+ * runtime.json gives to the method. */
 static int put_files(json_t *object, const struct backend *backend, struct error *err)
 {
 	struct error why = {0};
@@ -116,7 +117,7 @@ static int put_files(json_t *object, const struct backend *backend, struct error
 	return why.code ? put_host_text(object, "filesReason", why.msg, err) : 0;
 }
 
-/* Adds the path of this executable, and the features that the executable itself offers. */
+/* Adds the path of this executable, and the features that do not depend on the backend. */
 static int put_own(json_t *object, const struct backend *backend, struct error *err)
 {
 	autofree char *dir = path_of_executable_dir(err);
@@ -136,8 +137,8 @@ static int put_own(json_t *object, const struct backend *backend, struct error *
 			       err);
 }
 
-/* Returns the block about the kernel. If the kernel is missing, the block says so, and `host` does
- * not fail. */
+/* Returns the block about the kernel. If the kernel is missing, the block has the error, and the
+ * command host does not fail. */
 static json_t *kernel_block(const struct call *call, const char *architecture, struct error *err)
 {
 	struct cache_kernel kernel = {0};

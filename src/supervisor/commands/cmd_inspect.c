@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* inspect: reports the recorded state and what can be observed now. Takes a lock only if the record
- * is stale and must be corrected. */
+/* inspect: reports the recorded state, and what can be observed at present. Takes the command lock
+ * only if the record is stale and must be corrected. */
 #include "base/cleanup.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/settle.h"

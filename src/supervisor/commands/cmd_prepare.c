@@ -16,9 +16,9 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/shares.h"
 
-/* If the request does not give the number of CPUs, chooses the number, which is then recorded. If
- * the number was not recorded, the next start of this workspace could get another number, after the
- * host has gained or lost KVM. */
+/* If the request does not give the number of CPUs, chooses the number and records it. If the number
+ * was not recorded, the next start of this workspace could get another number, after the host has
+ * gained or lost KVM. */
 static int settle_cpus(const struct call *call, struct error *err)
 {
 	const struct config *config = &call->request->config;
@@ -43,8 +43,8 @@ int prepare_workspace(struct record *record, const struct boot_files *files,
 	    bundles_record(&request->config, bundles, artifacts, err) < 0 ||
 	    old_files_check(&record->ws, err) < 0 || record_create(record, err) < 0)
 		return -1;
-	/* Writes both the manifest and the event, or neither of them. If there is no room for both,
-	 * the old ones remain. */
+	/* Writes the manifest and the event. If the disk has no room for both files, neither is
+	 * replaced. */
 	if (old_files_keep_manifest(&record->ws, &kept, err) < 0)
 		goto undo;
 	if (manifest_write(&record->ws, &request->identity, &request->config, artifacts, err) < 0 ||
@@ -53,21 +53,22 @@ int prepare_workspace(struct record *record, const struct boot_files *files,
 		goto undo;
 	}
 	old_files_drop_manifest(&record->ws);
-	/* If this call fails, both the previous and the new manifest are accepted until the next
-	 * start. */
+	/* If this call fails, the next start accepts the previous manifest as well as the new
+	 * one. */
 	(void)manifest_settle(&record->ws, NULL);
 	if (bundles_place(&request->config, bundles, &record->ws, err) == 0)
 		return old_files_remove(&record->ws, err);
 undo:
 	/* If this command has made the directory and could not fill it, for example because the
-	 * disk is full, removes the directory. */
+	 * disk is full, removes the directory again. */
 	if (made)
 		(void)workspace_remove(&record->ws, &ignored);
 	return -1;
 }
 
-/* Requires that the workspace was not deleted since its disk was opened. Otherwise the workspace
- * would be made again without a disk. Called under the command lock. */
+/* Requires that the workspace was not deleted since its disk was opened. Otherwise this command
+ * would make the workspace's directory again, without a disk in it. Called under the command
+ * lock. */
 static int check_not_deleted(const struct boot_files *files, struct error *err)
 {
 	const char *path = files->file[BOOT_ROOTFS].path;
@@ -89,13 +90,14 @@ static int prepare_record(struct record *record, struct boot_files *files,
 	struct disk_list disks = DISK_LIST_INIT;
 	json_auto_t *recorded = NULL;
 
-	/* The steps that may take long are done before the lock is taken. */
+	/* These steps may take long, so they are done before the lock is taken. */
 	boot_files_hash_rootfs(files);
 	if (boot_files_require(files, err) < 0 ||
 	    shares_check(config, record->call->backend, err) < 0 || cgroup_check(config, err) < 0 ||
 	    publish_check(config->port_forwards, err) < 0)
 		return -1;
-	/* Checks that a machine could have the disks. Only the paths of the disks are recorded. */
+	/* Checks that a machine could use the disks. The disks are closed again, since only their
+	 * paths are recorded. */
 	if (disks_open(config, files->file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0)
 		return -1;
 	disks_close(&disks);
@@ -106,8 +108,9 @@ static int prepare_record(struct record *record, struct boot_files *files,
 	if (record_lock(record, err) < 0 || check_not_deleted(files, err) < 0 ||
 	    settle(record, err) < 0 || record_allows(record, COMMAND_PREPARE, err) < 0)
 		return -1;
-	/* No process of this workspace writes to its root disk any more. boot_files_take() keeps
-	 * all other processes from writing to the disk while its digest is computed. */
+	/* No process of this workspace is alive that could write to its root disk.
+	 * boot_files_take() keeps all other processes from writing to the disk while its digest is
+	 * computed. */
 	if (boot_files_take(files, true, err) < 0)
 		return -1;
 	boot_files_hash_rootfs(files);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * quarantine: asks the live supervisor to cut the machine off, and waits for its answer. The live
- * supervisor cuts the machine off, proves the cut and records it. Since the live supervisor may
- * have been taken over, the command itself checks all that it can check. It checks whether the
- * companions that it knew before have ended, whether the quarantine is recorded, and whether the
- * broker has proven the cut (store/quarantine_proof.c). If the answer is not that the machine is
- * cut off, the command checks whether the machine has ended.
+ * supervisor cuts the machine off, proves the cut and records it. An attacker may control the live
+ * supervisor, so this command makes its own checks: whether the companions that it found before the
+ * request have exited, whether the quarantine is recorded, and whether the broker has proven the
+ * cut (store/quarantine_proof.c). If the answer is an error, the command checks whether the machine
+ * has ended.
  *
- * A live supervisor that does not answer is killed, and the machine with it. If a live supervisor
- * gives another answer and its machine goes on, it is killed too: a machine whose cut is not proven
- * must not go on. If there is no machine, the command only records the state.
+ * A live supervisor that does not answer is killed, and its machine ends with it. A live supervisor
+ * that answers with an error is also killed if its machine goes on, since a machine whose cut is
+ * not proven must not go on. If there is no machine, the command only records the state.
  */
 #include <stdio.h>
 
@@ -40,10 +40,10 @@ static bool is_quarantined(struct record *record)
 
 #define LOOK_NS (50 * NS_PER_MS)
 
-/* Waits for the end of the machine. Returns true if the machine has ended. If the live supervisor
- * has refused, another command may be putting the machine into quarantine. Then this function also
- * reads the record again and again, since nothing else reports that quarantine. If it finds that
- * quarantine, sets *quarantined to true. */
+/* Waits for the end of the machine. Returns true if the machine has ended. `was_refused` is true if
+ * the live supervisor has refused the request. Another command may then be putting the machine into
+ * quarantine, and only the record shows this. So the function reads the record again and again. If
+ * the record shows the quarantine, sets *quarantined to true. */
 static bool await_end(struct record *record, bool was_refused, bool *quarantined)
 {
 	const uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
@@ -61,10 +61,10 @@ static bool await_end(struct record *record, bool was_refused, bool *quarantined
 	return false;
 }
 
-/* Finishes a quarantine that did not cut the machine off. Before the call, `why` is the error, or
- * the answer of the live supervisor. The function waits for the end of the machine, and kills the
- * machine if it does not end. After the call, `why` is the error of the answer, and the event in
- * the response says what happened to the workspace. */
+/* Finishes a quarantine that did not cut the machine off. Before the call, `why` is the error that
+ * the request failed with. The function waits for the end of the machine, and kills a machine that
+ * does not end in time. After the call, `why` is the error that this command answers with, and the
+ * event in the response says what happened to the workspace. */
 static void conclude_failure(struct record *record, struct error *why, struct response *response)
 {
 	struct error err = {0}, said = *why;
@@ -87,7 +87,7 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 		ended = lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), &err) == 0;
 	}
 	if (kill) {
-		/* With this code the caller does not try again. */
+		/* With the code ERR_IO the caller does not repeat the command. */
 		why->code = ERR_IO;
 		error_prefix(why, ended ? QUARANTINE_FAILED : QUARANTINE_FAILED_ALIVE);
 	} else if (why->code == ERR_NOT_FOUND || why->code == ERR_UNAVAILABLE ||
@@ -102,7 +102,8 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 	record_unlock(record);
 }
 
-/* Returns the state in the latest event on the disk, whether that event is proven or not. */
+/* Returns the state in the latest event on the disk. Does not check whether a quarantine is
+ * proven. */
 static enum state state_of_event(const struct record *record)
 {
 	json_auto_t *event = workspace_read(&record->ws, "event.json", NULL);
@@ -110,8 +111,8 @@ static enum state state_of_event(const struct record *record)
 	return state_from_name(json_text(event, "state", ""));
 }
 
-/* Returns whether the record shows the quarantine, or an end of the machine that has begun or has
- * come since then. A recorded end does not count while the machine lives. */
+/* Returns true if the record shows the quarantine, or an end of the machine that began or happened
+ * after the quarantine. If the machine lives, a recorded end is false and does not count. */
 static bool is_recorded(struct record *record)
 {
 	struct error ignored;
@@ -159,10 +160,10 @@ static int quarantine_live(struct record *record, struct response *response, str
 	if (ask_and_look(record, &answer, &why) == 0) {
 		json_t *event = json_object_get(answer, "event");
 
-		/* The live supervisor says that the machine is cut off and that this is recorded.
-		 * But the event may be missing, unreadable or different, because the disk was full
-		 * or the live supervisor was taken over. Then this command writes the event
-		 * itself. */
+		/* The live supervisor says that the machine is cut off and that the quarantine is
+		 * recorded. But the event may be missing, unreadable or different, because the disk
+		 * was full or an attacker controls the live supervisor. Then this command writes
+		 * the event itself. */
 		if (record_lock(record, err) < 0)
 			return -1;
 		if (!is_recorded(record) &&
@@ -182,8 +183,8 @@ static int quarantine_live(struct record *record, struct response *response, str
 	return -1;
 }
 
-/* Returns whether a live supervisor has recorded something false: a quarantine that is not proven,
- * or an end while its machine goes on. */
+/* Returns true if a live supervisor has recorded something false: a quarantine that is not proven,
+ * or an end while its machine still runs. */
 static bool is_lie(const struct record *record)
 {
 	struct leftover_supervisor held;
@@ -213,7 +214,7 @@ static int quarantine(struct record *record, struct response *response, struct e
 		return quarantine_live(record, response, err);
 	if (settle_finds_life(record))
 		return kind_error(record->ws.id, ERR_CONFLICT, err, "is still ending");
-	/* The event also says how the last machine has ended. */
+	/* Adds to the event how the last machine ended. */
 	outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
 		      sizeof(carried));
 	snprintf(detail, sizeof(detail), NO_MACHINE "%s%s", *carried ? "; " : "", carried);

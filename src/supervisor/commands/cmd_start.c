@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * start and run: start the machine of a workspace. Under the command lock the command checks the
- * state, compares the config with the recorded one, checks the digests, takes the lease, records
- * the event `starting`, and starts the live supervisor. Then the command gives the lock back and
- * reads the report. start reads until the guest is ready, run until everything has ended.
+ * state, compares the config with the recorded config, checks the digests of the files, takes the
+ * lease, records the event `starting`, and starts the live supervisor. Then the command releases
+ * the lock and reads the live supervisor's report. The command start reads until the guest is
+ * ready. The command run reads until all processes of the machine have exited.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,12 +47,14 @@ struct start {
 	struct disk_list disks;
 	/* The template from which the machine is restored, or which the machine will become. */
 	struct template template;
-	/* The disks of the bundles: those that were just built, or those that prepare has made. */
+	/* The disks of the bundles. This command has just built them, or prepare built them
+	 * earlier. */
 	struct bundle_list bundles;
 	enum accelerator accelerator;
 	char reason[256];
 	json_t *marks, *links;
-	json_t *found; /* the latest event before the files were checked; NULL: there was none */
+	json_t *found; /* the latest event at the time before the files were checked; NULL: there
+		        * was none */
 	enum state found_state;
 	int report; /* the reading end of the live supervisor's report */
 	/* For run: the writing end of the lifeline. The machine ends when this process ends. */
@@ -76,8 +79,8 @@ static int examine(struct start *start, const struct call *call, struct error *e
 
 	if (capabilities_check(call->backend, config, err) < 0)
 		return -1;
-	/* A machine that only reads or writes a disk for a command runs Linux, so it cannot be a
-	 * macOS guest. */
+	/* A machine that only reads or writes a disk for a command always runs Linux, so it cannot
+	 * read the disk of a macOS guest. */
 	if (config->macos.hardware_model && (call->options->reader || call->options->writer))
 		return error_set(
 			err, ERR_UNSUPPORTED,
@@ -96,8 +99,8 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	return call->backend->accelerator(config, &start->accelerator, start->reason, err);
 }
 
-/* Returns whether the machine runs the programs on its disk. A reader or a writer does not, so its
- * disk need not have the recorded digest. */
+/* Returns true if the machine runs the programs on its disk. A machine with the option --reader or
+ * --writer does not run them, so its disk need not have the recorded digest. */
 static bool is_started_to_run(const struct start *start)
 {
 	const struct options *options = start->record.call->options;
@@ -111,7 +114,8 @@ static bool prepares_first(const struct start *start)
 	       start->record.state == STATE_UNKNOWN;
 }
 
-/* Hashes the files and builds the bundles before the lock is taken, since this may take long. */
+/* Hashes the files and builds the bundles. Called before the lock is taken, since these steps may
+ * take long. */
 static int start_make_ready(struct start *start, struct error *err)
 {
 	if (record_load(&start->record, err) < 0)
@@ -127,9 +131,9 @@ static int start_make_ready(struct start *start, struct error *err)
 	return 0;
 }
 
-/* Requires that the files have their recorded digests. If a file of a session does not, the
- * session's audit log says so. The command holds the lease at this point, so it may write the
- * log. */
+/* Requires that the files have their recorded digests. If a file of a session has another digest,
+ * also writes this to the session's audit log. The command may write to the log because it holds
+ * the lease. */
 static int require_unchanged(const struct start *start, const json_t *verification,
 			     struct error *err)
 {
@@ -149,7 +153,8 @@ static int require_unchanged(const struct start *start, const json_t *verificati
 	return error_copy(err, &why);
 }
 
-/* Requires that the config is the recorded one, and that the files have their recorded digests. */
+/* Requires that the config is equal to the recorded config, and that the files have their recorded
+ * digests. */
 static int start_admit(struct start *start, const struct manifest *manifest,
 		       struct response *response, struct error *err)
 {
@@ -157,8 +162,8 @@ static int start_admit(struct start *start, const struct manifest *manifest,
 	const struct workspace *ws = &start->record.ws;
 	enum state state = start->record.state;
 
-	/* The root file system is compared with its record until a guest has got it. After that it
-	 * belongs to the guest. */
+	/* The root file system must have its recorded digest until a machine first runs with it.
+	 * After that the guest may change it, so the digest is no longer compared. */
 	if (is_started_to_run(start)) {
 		if (rootfs_is_enforced(ws, state)) {
 			boot_files_hash_rootfs(&start->files);
@@ -172,9 +177,10 @@ static int start_admit(struct start *start, const struct manifest *manifest,
 		boot_files_verify(&start->files, config->image, manifest->artifacts, err);
 	if (!response->verification)
 		return -1;
-	/* Each disk of a bundle is opened only once. So the machine gets the same file that is
+	/* Each disk of a bundle is opened only once, so the machine gets the same open file that is
 	 * compared here. */
-	/* The disks that were just built have names now, and can be opened by them. */
+	/* A disk that was just built had no name until it was placed in the workspace. So the disks
+	 * are closed, and opened again by their names. */
 	bundles_close(&start->bundles);
 	if (bundles_open(config, ws, &start->bundles, err) < 0 ||
 	    bundles_verify(config, &start->bundles, ws, manifest->artifacts, response->verification,
@@ -228,14 +234,14 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 	if (!disks ||
 	    ticket_spawn(&ticket, fds, &start->disks, call->options->taps_fd, log, &child, err) < 0)
 		return -1;
-	/* The live supervisor goes on when this process ends. This process reads its report, and
-	 * does not wait for its exit. */
+	/* This process does not wait for the exit of the live supervisor, which may live longer. It
+	 * learns of the end from the report. */
 	close(child.pidfd);
 	return 0;
 }
 
 /* Starts the live supervisor with all descriptors that it needs. This process keeps the reading end
- * of its report. */
+ * of the live supervisor's report. */
 static int launch_with(struct start *start, const struct lease *lease, int control,
 		       struct error *err)
 {
@@ -274,14 +280,14 @@ static int launch_with(struct start *start, const struct lease *lease, int contr
 	return status;
 }
 
-/* Starts the live supervisor. The event `starting` is recorded now, so each later failure is
+/* Starts the live supervisor. The event `starting` is already recorded, so each later failure is
  * recorded too. */
 static int launch(struct start *start, const struct lease *lease, struct error *err)
 {
 	struct record *record = &start->record;
 	struct error ignored;
-	/* The socket listens before the lock is given back. So a kill that comes next reaches the
-	 * live supervisor. */
+	/* The socket must listen before the command lock is released. Otherwise a kill that comes
+	 * next could not connect to the live supervisor. */
 	autoclose int control = sock_listen_at(record->ws.fd, CONTROL_SOCK_NAME, err);
 
 	if (control >= 0 && launch_with(start, lease, control, err) == 0)
@@ -291,8 +297,8 @@ static int launch(struct start *start, const struct lease *lease, struct error *
 	return -1;
 }
 
-/* Locks the files. From now on no other machine can have the disks. So the files that are compared
- * are the files that are booted. */
+/* Locks the files, so that no other machine can use the disks from now on and no other process
+ * changes a file between the check and the boot. */
 static int start_take_files(struct start *start, struct error *err)
 {
 	const struct call *call = start->record.call;
@@ -302,10 +308,10 @@ static int start_take_files(struct start *start, struct error *err)
 		       : disks_take(&call->request->config, &start->disks, err);
 }
 
-/* Requires that no other command has changed the state while the files were checked. At that time
- * there was no machine that could end by itself. So if an end is recorded now, or the workspace is
- * gone, another command has done this. The caller of that command must not find a running
- * machine. */
+/* Requires that no other command has changed the state while the files were checked. There was no
+ * machine at that time, so no machine can have ended by itself. If an end is recorded now, or the
+ * workspace does not exist any more, another command has done this. The caller of that command
+ * relies on it that no machine runs. */
 static int start_require_not_overtaken(const struct start *start, struct error *err)
 {
 	const struct record *record = &start->record;
@@ -352,8 +358,8 @@ static int start_begin(struct start *start, struct response *response, struct er
 	if (settle(record, err) < 0 || start_require_not_overtaken(start, err) < 0)
 		return -1;
 	first = prepares_first(start);
-	/* If this command also prepares the workspace, the files are locked before they are
-	 * recorded. Otherwise the files are locked after the lease is taken. */
+	/* If this command also prepares the workspace, it locks the files before it records their
+	 * digests. Otherwise it locks the files after it has taken the lease. */
 	if (first) {
 		if (start_take_files(start, err) < 0)
 			return -1;
@@ -368,14 +374,15 @@ static int start_begin(struct start *start, struct response *response, struct er
 	    (manifest.config.macos.hardware_model &&
 	     macos_guests_check_room(&record->dir, record->ws.id, err) < 0))
 		return -1;
-	/* From now on no process of this workspace lives. Processes that are just ending get a last
-	 * moment. If other processes remain, lease_take() fails. */
+	/* Waits a short time for processes of this workspace that are just exiting. If other
+	 * processes remain, lease_take() fails. After lease_take() no process of an earlier machine
+	 * lives. */
 	(void)settle_finds_life(record);
 	if (lease_take(&record->ws, &lease, err) < 0 ||
 	    (!first && start_take_files(start, err) < 0) ||
 	    start_admit(start, &manifest, response, err) < 0)
 		return -1;
-	/* From now on the files are known to have their recorded digests, and belong only to this
+	/* The files are now known to have their recorded digests, and are locked for this
 	 * machine. */
 	if (options->save) {
 		if (template_begin(record->call->backend, config, start->accelerator, &start->files,
@@ -385,8 +392,8 @@ static int start_begin(struct start *start, struct response *response, struct er
 		template_open(options->template, options->own_memory, record->call->backend, config,
 			      start->accelerator, &start->files, &start->template);
 	}
-	/* No process of this workspace is left that could hold the host's ports. So a port that is
-	 * not free belongs to another program. */
+	/* No process of this workspace is alive that could use the host's ports. So a port that is
+	 * in use belongs to another program. */
 	if (publish_require_free(config->port_forwards, err) < 0)
 		return -1;
 	if (told_is())
@@ -401,9 +408,9 @@ static int start_begin(struct start *start, struct response *response, struct er
 	return launch(start, &lease, err);
 }
 
-/* Notes in the answer that the compared root file system now belongs to the guest. The time in the
- * answer is the one at which the live supervisor recorded this. An initramfs is left out: it is
- * copied into memory, and does not change. */
+/* Writes into the answer that the compared root file system now belongs to the guest, with the time
+ * at which the live supervisor recorded this. Leaves out an initramfs, since it is copied into
+ * memory and its file does not change. */
 static int hand_over_rootfs(const struct start *start, struct response *response, struct error *err)
 {
 	char when[CLOCK_TEXT];
@@ -440,8 +447,8 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	    record_lock(record, err) < 0)
 		return -1;
 	status = start_begin(start, response, err);
-	/* If a run failed before there was a live supervisor, it removes the workspace that it has
-	 * made. It does so if --remove was given or the run was told to end. */
+	/* If a run has made the workspace and fails before there is a live supervisor, it removes
+	 * the workspace again, provided that --remove was given or SIGTERM has come. */
 	if (status < 0 && start->made && (call->options->remove || told_is()) && record->ws.fd >= 0)
 		(void)workspace_remove(&record->ws, &ignored);
 	record_unlock(record);
@@ -488,8 +495,8 @@ int cmd_start(const struct call *call, struct response *response, struct error *
 		status = told_begin(&start.lifeline, &start.line_end, err);
 	if (status == 0)
 		status = start_and_wait(&start, call, response, err);
-	/* If the run was told to end before there was a machine, the error says this. It does not
-	 * matter which step was interrupted. */
+	/* If SIGTERM came before there was a machine, the error says so, whatever step SIGTERM has
+	 * interrupted. */
 	if (status < 0 && told_is() && start.report < 0)
 		told_say(err);
 	told_close(&start.line_end);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * halt, stop and kill: ask the live supervisor to end the machine and to record the end, and then
- * wait until the lease is free. The command lock is not held during this wait, so a kill can follow
- * a stop that takes long. A live supervisor that does not answer or does not end is killed, and all
- * processes of the workspace end with it. If there is no machine, stop and kill only record the
- * wanted state. halt keeps the recorded state, except for a quarantine, which it ends.
+ * wait until the lease is free. The command lock is not held during this wait, so that the command
+ * kill can be used while a stop takes long. A live supervisor that does not answer or does not exit
+ * is killed, and all processes of the workspace end with it. If there is no machine, stop and kill
+ * only record the state `stopped`, and halt keeps the recorded state. But halt ends a quarantine.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -28,8 +28,8 @@ static enum state wanted_state(enum command command)
 
 enum asked {
 	ASKED_NOBODY, /* no process of the workspace lives */
-	ASKED,	      /* the live supervisor has agreed, or is just ending by itself */
-	ASKED_IN_VAIN /* the live supervisor does not do what it was asked */
+	ASKED,	      /* the live supervisor has agreed to end the machine, or is already exiting */
+	ASKED_IN_VAIN /* the live supervisor refused or did not answer */
 };
 
 /* Asks the live supervisor to end the machine. Called under the command lock. */
@@ -43,20 +43,22 @@ static enum asked ask_end(const struct record *record, enum command command, str
 			       &record->call->request->identity,
 			       record->call->options->keep_quarantined, deadline, err) == 0)
 		return ASKED;
-	/* The socket of an ending live supervisor disappears shortly before its lease is free. */
+	/* If its socket is gone, the live supervisor is exiting: it removes the socket shortly
+	 * before its lease becomes free. */
 	return err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE ? ASKED : ASKED_IN_VAIN;
 }
 
 /* Waits for the end of a machine that was asked to end. The command lock is not held. If the
- * machine does not end in time, ends it by force and sets *forced to true. As soon as this machine
- * has ended, another command may start a new one. The new machine is neither waited for nor ended.
- * `held` is the live supervisor that was asked. */
+ * machine does not end in time, kills it and sets *forced to true. `held` is the live supervisor
+ * that was asked. As soon as it has exited, another command may start the workspace again. The
+ * function then leaves the later machine alone. */
 static int await_end(const struct record *record, enum command command,
 		     const struct leftover_supervisor *held, bool *forced, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
 
-	/* This deadline must be later than the deadlines of the live supervisor itself. */
+	/* This deadline must be later than those of the live supervisor. Otherwise this command
+	 * would kill a machine that is still allowed to switch itself off. */
 	if (command != COMMAND_KILL)
 		deadline += limit_get(LIMIT_HALT_MS) * NS_PER_MS;
 	if (leftover_await_supervisor(held, deadline) &&
@@ -69,8 +71,8 @@ static int await_end(const struct record *record, enum command command,
 	return lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), err);
 }
 
-/* Answers with the recorded event, since no machine ran, and adds to its detail that nothing
- * ran. */
+/* For a workspace without a machine: answers with the recorded event, and adds to its detail that
+ * nothing ran. */
 static int answer_as_it_is(const struct record *record, struct response *response,
 			   struct error *err)
 {
@@ -82,8 +84,8 @@ static int answer_as_it_is(const struct record *record, struct response *respons
 	return json_put(response->event, "detail", json_string_lossy(said, strlen(said)), err);
 }
 
-/* If the workspace was started again since the end for which this command waited, returns the event
- * of that end. Returns NULL if there is no such event. */
+/* If the workspace was started again after the machine ended for which this command waited, returns
+ * the event of that end. Returns NULL if there is no such event. The caller releases the event. */
 static json_t *end_before_the_latest_start(const struct record *record)
 {
 	struct error ignored;
@@ -99,9 +101,9 @@ static json_t *end_before_the_latest_start(const struct record *record)
 	return NULL;
 }
 
-/* Returns whether the command has nothing to record. halt keeps every state of rest except the
- * quarantine, so a killed machine does not become a halted one. If a halt has ended the machine at
- * the same time, stop does not record a second end. */
+/* Returns true if the command need not record an event. halt keeps every state without a machine
+ * except the quarantine, so that a killed workspace does not become a halted one. If a halt has
+ * ended the machine at the same time, stop does not record a second end. */
 static bool is_recorded_already(const struct record *record, enum state wanted, bool had_vm,
 				bool forced)
 {
@@ -111,8 +113,8 @@ static bool is_recorded_already(const struct record *record, enum state wanted, 
 	       (had_vm && (record->state == wanted || (record->state == STATE_HALTED && !forced)));
 }
 
-/* Takes the command lock a second time. Records the end, unless the live supervisor or another
- * command has recorded it. */
+/* Takes the command lock again after the wait. Records the end, unless the live supervisor or
+ * another command has already recorded it. */
 static int conclude_end(struct record *record, enum state wanted, bool had_vm, bool forced,
 			struct response *response, struct error *err)
 {
@@ -121,7 +123,8 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 
 	if (record_lock(record, err) < 0)
 		return -1;
-	/* The workspace was meanwhile removed by run --remove, or started again. */
+	/* The workspace was removed by run --remove, or was started again, while this command
+	 * waited. */
 	if (record->ws.fd < 0 || lease_is_held(&record->ws)) {
 		response->event = end_before_the_latest_start(record);
 		if (!response->event)
@@ -132,16 +135,16 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 	if (!record->call->options->keep_quarantined &&
 	    quarantine_proof_take_back(&record->ws, err) < 0)
 		return -1;
-	/* If this command has killed the live supervisor, the live supervisor could not record how
-	 * the machine ended. */
+	/* If this command has killed the live supervisor, the record is still that of a running
+	 * machine, and settle() would record `failed`. */
 	if ((forced ? record_load(record, err) : settle(record, err)) < 0 ||
 	    leftover_remove_files(&record->ws, err) < 0)
 		return -1;
 	if (!is_recorded_already(record, wanted, had_vm, forced)) {
 		outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
 			      sizeof(carried));
-		/* The detail says how the machine ended, since the live supervisor could not record
-		 * the end itself. */
+		/* The detail says how the machine ended, since a killed live supervisor could not
+		 * record it. */
 		if (forced)
 			detail = UNCLEAN LIVE_KILLED;
 		else if (*carried)
@@ -159,9 +162,9 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 
 #define LOOK_NS (5 * (long)NS_PER_MS)
 
-/* Waits until a machine that is being put into quarantine is cut off. The command lock is not held.
- * The live supervisor refuses to end such a machine. Returns whether the quarantine is proven. If
- * the machine ends, or is not cut off in time, returns false, and this command must end the
+/* Waits until a machine that is being put into quarantine is cut off. Its live supervisor refuses
+ * to end such a machine. The command lock is not held. Returns true if the quarantine is proven.
+ * Returns false if the machine ends, or is not cut off in time. This command must then end the
  * machine. */
 static bool await_quarantine(const struct record *record)
 {
@@ -189,9 +192,10 @@ static int end_and_conclude(struct record *record, enum command command, struct 
 	asked = ask_end(record, command, &why);
 	if (asked == ASKED_NOBODY)
 		return conclude_end(record, wanted_state(command), false, false, response, err);
-	/* A live supervisor is found by its guard, which it makes a moment after its own start. A
-	 * live supervisor that has answered has made its guard, so it can be found now. Meanwhile
-	 * the command lock keeps other commands from starting a new live supervisor. */
+	/* A live supervisor is found by its guard process, which it starts shortly after its own
+	 * start. A live supervisor that has answered has started its guard, so it can be found now.
+	 * The command lock prevents that another command has started another live supervisor
+	 * meanwhile. */
 	if (!leftover_has_held_supervisor(&held)) {
 		leftover_let_go_supervisor(&held);
 		leftover_hold_supervisor(&record->ws, &held);

@@ -44,8 +44,8 @@ int old_files_check(const struct workspace *ws, struct error *err)
 	return 0;
 }
 
-/* Keeps the manifest by giving its file a second name. So neither keeping nor restoring the
- * manifest writes any data. */
+/* Keeps the manifest by giving its file a second name. So keeping and restoring it writes no data,
+ * and works on a full disk. */
 int old_files_keep_manifest(const struct workspace *ws, bool *kept, struct error *err)
 {
 	old_files_drop_manifest(ws);
@@ -61,8 +61,8 @@ void old_files_restore_manifest(const struct workspace *ws, bool kept)
 		(void)renameat(ws->fd, KEPT, ws->fd, MANIFEST);
 	else
 		(void)unlinkat(ws->fd, MANIFEST, 0);
-	/* If both names lead to the same file, rename() does nothing, so the second name is removed
-	 * here. */
+	/* If both names are links to the same file, rename() does nothing and leaves both names. So
+	 * the second name is removed here. */
 	old_files_drop_manifest(ws);
 }
 

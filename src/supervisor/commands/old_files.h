@@ -5,15 +5,17 @@
 
 #include "store/store.h"
 
-/* Checks the old files. ERR_IO: a file is damaged, and the message names the first such file. The
- * caller must not replace a damaged file, since it may be the only trace of what happened. */
+/* Checks that the old files can be read. ERR_IO: a file is damaged, and the message names the first
+ * such file. The caller must not replace a damaged file, since it may be the only trace of what
+ * happened. */
 int old_files_check(const struct workspace *ws, struct error *err);
 
-/* Keeps a copy of the manifest before the manifest is replaced. Sets *kept to true if there is a
- * manifest, else to false. */
+/* Keeps the present manifest under a second name before a new manifest replaces it. Sets *kept to
+ * true if there is a manifest, otherwise to false. */
 int old_files_keep_manifest(const struct workspace *ws, bool *kept, struct error *err);
-/* Puts the kept manifest back, which needs no room on the host's disk. If `kept` is false, there
- * was no manifest, and the function removes the new one. */
+/* Restores the manifest that old_files_keep_manifest() has kept. Needs no room on the host's disk.
+ * If `kept` is false, there was no manifest, so the function removes the one that was written
+ * since. */
 void old_files_restore_manifest(const struct workspace *ws, bool kept);
 void old_files_drop_manifest(const struct workspace *ws);
 

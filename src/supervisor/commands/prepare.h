@@ -10,8 +10,8 @@
 #include "supervisor/inputs/bundles.h"
 
 /* Makes the workspace's directory with the bundles in it, records the config and the digests,
- * removes the files of an earlier run, and records `prepared`. Called under the command lock, in a
- * state in which prepare is allowed. */
+ * removes the files of an earlier run, and records `prepared`. The caller holds the command lock
+ * and has checked that prepare is allowed in the recorded state. */
 int prepare_workspace(struct record *record, const struct boot_files *files,
 		      const struct bundle_list *bundles, struct error *err);
 

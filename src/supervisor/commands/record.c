@@ -65,8 +65,8 @@ void record_close(struct record *record)
 	record->event = NULL;
 }
 
-/* Returns whether there is anything to lock. If there is nothing, no lock is taken, since the
- * directory of locks must not be made in any directory that the user happens to name. */
+/* Returns true if there is something to lock. Otherwise the command takes no lock, because a lock
+ * would make a directory of locks in whatever directory the user has named. */
 static bool has_what_is_locked(const struct record *record)
 {
 	return record->creates || workspace_is_recorded(&record->ws) ||
@@ -79,8 +79,8 @@ int record_lock(struct record *record, struct error *err)
 
 	if (record->dir.fd < 0)
 		return 0;
-	/* If the lock is held already, it is not taken again: this process would wait for
-	 * itself. */
+	/* If this process holds the lock already, it must not take the lock again: it would wait
+	 * for itself. */
 	if (record->lock < 0 && has_what_is_locked(record)) {
 		record->lock = workspace_lock(&record->dir, runtime_id(record), deadline, err);
 		if (record->lock < 0)
@@ -89,8 +89,8 @@ int record_lock(struct record *record, struct error *err)
 	return reopen_workspace(record, false, err);
 }
 
-/* Requires that this backend has made the workspace. Only the backend that has made a machine can
- * control it, and can tell whether its lease is held. */
+/* Requires that this backend has made the workspace. Only that backend can control the machine, and
+ * can tell whether its lease is held. */
 static int check_whose(const struct record *record, struct error *err)
 {
 	const char *own = record->call->backend->name;

@@ -32,18 +32,18 @@ struct record {
 
 /* Opens the record. If `create` is true, the command may make the workspace: a missing state
  * directory is made now, and record_create() makes the workspace's directory later. If the state
- * directory or the workspace does not exist, the function succeeds, and its descriptor is -1. The
- * struct must not be moved afterwards. */
+ * directory or the workspace does not exist, the function still succeeds, and sets dir.fd or ws.fd
+ * to -1. The struct must not be moved afterwards. */
 int record_open(struct record *record, const struct call *call, bool create, struct error *err);
-void record_close(struct record *record); /* closes the record and gives the lock back; accepts
-					   * RECORD_NONE */
+void record_close(struct record *record); /* closes the record and releases the command lock;
+					   * accepts RECORD_NONE */
 
 /* Takes the command lock, unless this record holds it already. Opens the workspace again, since it
- * may have been removed or made meanwhile. Does not load the state. If the workspace does not
- * exist, no process holds its lock, and the command does not make workspaces, the function takes no
- * lock and does not change the state directory. */
+ * may have been removed or made meanwhile. Does not load the state. Takes no lock, and does not
+ * change the state directory, if the workspace does not exist, the command does not make
+ * workspaces, and the state directory has no directory of locks. */
 int record_lock(struct record *record, struct error *err);
-/* Gives the command lock back. Removes the lock's file if the workspace does not exist. */
+/* Releases the command lock. Removes the lock's file if the workspace does not exist. */
 void record_unlock(struct record *record);
 /* Reads the recorded state and the latest event. */
 int record_load(struct record *record, struct error *err);
@@ -53,14 +53,14 @@ int record_create(struct record *record, struct error *err);
 /* Checks that the table of commands allows the command in the recorded state. ERR_CONFLICT: the
  * table does not allow the command. ERR_NOT_FOUND: the workspace does not exist. */
 int record_allows(const struct record *record, enum command command, struct error *err);
-/* Records an event with the request's identity, and makes this event record->event. */
+/* Records an event with the identity of the request, and stores the event in record->event. */
 int record_note(struct record *record, enum state state, const char *detail, struct error *err);
 /* Returns an event for the answer, and does not record it. The caller releases the event. Returns
  * NULL with an error if there is no memory. */
 json_t *record_unrecorded(const struct record *record, enum state state, const char *detail,
 			  struct error *err);
-/* Returns the event for the answer: the latest event or, if there is none, an unrecorded event of
- * the state `unknown`. The caller releases the event. */
+/* Returns the event for the answer. This is the latest event or, if there is none, an event of the
+ * state `unknown` that is not recorded. The caller releases the event. */
 json_t *record_event(const struct record *record, struct error *err);
 
 #endif

@@ -13,8 +13,8 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/live/outcome.h"
 
-/* Returns whether the record may be stale. A quarantined workspace without a live process is not
- * stale, unless its live supervisor could not clean up. */
+/* Returns true if the record may be stale. The record of a quarantined workspace is stale only if
+ * its live supervisor was killed, and so has left its socket behind. */
 static bool may_be_stale(const struct record *record)
 {
 	if (record->state == STATE_QUARANTINED)
@@ -22,8 +22,8 @@ static bool may_be_stale(const struct record *record)
 	return state_is_live(record->state);
 }
 
-/* Returns whether the record is stale. It is stale if its state is that of a living machine, but
- * the lease is free, or is held only by processes that are about to end with their supervisor. */
+/* Returns true if the record is stale: its state says that the machine lives, but the lease is
+ * free, or is held only by processes that will exit because their supervisor has exited. */
 static bool is_stale(const struct record *record)
 {
 	if (!may_be_stale(record))
@@ -47,8 +47,8 @@ bool settle_finds_life(const struct record *record)
 	return lease_wait_free(&record->ws, limit_deadline(LIMIT_ENDING_MS), NULL) < 0;
 }
 
-/* Writes the loss of the live supervisor to the audit log. Ignores errors, since a full disk must
- * not prevent the repair of the record. */
+/* Writes to the audit log that the live supervisor was killed. Ignores errors, since a full disk
+ * must not prevent the repair of the record. */
 static void audit_loss(const struct record *record, const char *detail)
 {
 	json_auto_t *data = json_pack("{s:s}", "why", detail);
@@ -60,8 +60,9 @@ static void audit_loss(const struct record *record, const char *detail)
 		(void)audit_note_telemetry(&record->ws, &ignored);
 }
 
-/* Returns the shared directories of a machine that was running. runtime.json has them, with the
- * directories that were added later. If it cannot be read, those of the config are returned. */
+/* Returns the shared directories of a machine that was running, from runtime.json, which also has
+ * the directories that were shared later. If runtime.json cannot be read, returns the shares of the
+ * config. */
 static json_t *lost_shares(const struct record *record)
 {
 	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
@@ -113,8 +114,8 @@ int settle_for(struct record *record, const char *reason, struct error *err)
 	if (!is_stale(record))
 		return 0;
 	was = state_names[record->state];
-	/* The state `failed` already says that the machine did not end in order, so UNCLEAN is left
-	 * out. */
+	/* The state `failed` already says that the machine did not end in order, so the detail of
+	 * this state does not begin with UNCLEAN. */
 	cut = record->state == STATE_QUARANTINED ? UNCLEAN : "";
 	if (reason)
 		snprintf(detail, sizeof(detail), "%s%s", cut, reason);
@@ -136,8 +137,8 @@ int settle_for(struct record *record, const char *reason, struct error *err)
 			   detail, err);
 }
 
-/* Returns whether another backend made the workspace. Reads a record that a live supervisor cannot
- * change unnoticed. */
+/* Returns true if another backend made the workspace. Reads this from the manifest, which a live
+ * supervisor cannot change without being noticed. */
 static bool is_of_another_backend(const struct record *record)
 {
 	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
@@ -173,8 +174,8 @@ int settle_if_stale(struct record *record, struct error *err)
 		return -1;
 	if (!is_stale(record))
 		return 0;
-	/* The machine may just have ended in order. Only under the lock it is certain that the
-	 * record is stale. */
+	/* The live supervisor may just have ended the machine in order. So the record is examined
+	 * again under the lock. If it is still stale then, it is certainly stale. */
 	if (record_lock(record, err) < 0)
 		return -1;
 	status = settle(record, err);

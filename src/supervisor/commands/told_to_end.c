@@ -12,10 +12,9 @@
 #include "channel/hasher.h"
 #include "supervisor/live/outcome.h"
 
-/* run_lifeline: the writing end of the lifeline of the command run, for the signal handler. If
- * there is no machine yet, the end of the lifeline stops the hashing. Otherwise the live supervisor
- * notices the end of the lifeline, ends the machine and reports. run then gives its usual
- * answer. */
+/* `run_lifeline` is the writing end of the lifeline of the command run. The signal handler closes
+ * it. If there is no machine yet, the closed lifeline stops the hashing of files. Otherwise the
+ * live supervisor notices it, ends the machine and reports, and run gives its usual answer. */
 static volatile sig_atomic_t run_lifeline = -1, told_to_end;
 
 static void on_told_to_end(int number)
@@ -24,10 +23,10 @@ static void on_told_to_end(int number)
 
 	(void)number;
 	told_to_end = 1;
-	/* Tells the live supervisor why the lifeline ends. */
+	/* The byte tells the live supervisor that the lifeline ends because of SIGTERM. */
 	(void)!write(run_lifeline, "t", 1);
-	/* Closes the lifeline by putting /dev/null at its number, so that no new descriptor can get
-	 * this number. */
+	/* Closes the lifeline by replacing it with a descriptor of /dev/null. So no later open()
+	 * can return the same number. */
 	if (nothing >= 0 && descriptor_replace(nothing, run_lifeline, true) >= 0)
 		close(nothing);
 	errno = saved;

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Returns whether the process is exiting or has ended. An exiting process still exists while the
- * kernel takes back its memory and descriptors. */
+/* Returns true if the process is exiting or has exited. An exiting process still exists while the
+ * kernel frees its memory and descriptors. */
 bool process_is_exiting(pid_t pid);
 
 #endif

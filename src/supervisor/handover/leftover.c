@@ -25,7 +25,7 @@
 #include "supervisor/handover/cgroup.h"
 #include "supervisor/handover/exiting.h"
 
-/* The most companions that a record may name. Every machine has fewer companions. */
+/* The greatest number of companions that a record may name. No machine has so many companions. */
 #define COMPANIONS_MAX 256
 
 static json_t *read_runtime(const struct workspace *ws)
@@ -51,8 +51,9 @@ bool leftover_of_another_boot(const struct workspace *ws)
 	return runtime && json_object_get(runtime, "bootId") && !runtime_is_of_this_boot(runtime);
 }
 
-/* Returns whether runtime.json is about processes of this workspace. If the directory was copied
- * while the machine ran, the runtime.json of the copy is about processes of the original. */
+/* Returns true if runtime.json describes processes of this workspace. If the workspace's directory
+ * was copied while the machine ran, the copied runtime.json describes processes of the original
+ * workspace. */
 static bool runtime_is_of(const struct workspace *ws, const json_t *runtime)
 {
 	json_t *directory = json_object_get(runtime, "directory");
@@ -64,8 +65,8 @@ static bool runtime_is_of(const struct workspace *ws, const json_t *runtime)
 	       (json_int_t)st.st_dev == device && (json_int_t)st.st_ino == inode;
 }
 
-/* Opens a descriptor of the process that the record names, and so holds the process. Returns 1 if
- * the process is held, 0 if it has ended, -1 if it cannot be held. */
+/* Opens a descriptor of the process that the record names. Returns 1 if the descriptor is open, 0
+ * if the process has exited, -1 on an error. */
 static int try_to_hold_recorded(const json_t *pid, const json_t *start_time, struct proc *out,
 				struct error *err)
 {
@@ -83,8 +84,8 @@ static int try_to_hold_recorded(const json_t *pid, const json_t *start_time, str
 			*err = why;
 		return -1;
 	}
-	/* The start time is compared while the process is held. So no other process can get the
-	 * number of the process after the comparison. */
+	/* The start time is compared while the descriptor is open, so that the pid cannot pass to
+	 * another process after the comparison. */
 	if (proc_start_time(held.pid, &ticks, NULL) < 0 ||
 	    ticks != (uint64_t)json_integer_value(start_time)) {
 		proc_let_go(&held);
@@ -99,8 +100,8 @@ static bool hold_recorded(const json_t *pid, const json_t *start_time, struct pr
 	return try_to_hold_recorded(pid, start_time, out, NULL) > 0;
 }
 
-/* Returns whether the companion is the monitor of the VMM's cell, which the record lists too. The
- * monitor lives as long as the VMM, which is its child. */
+/* Returns true if the companion is the monitor of the VMM's cell. The record lists the monitor with
+ * the companions, but it lives as long as the VMM, which is its child. */
 static bool is_cell_monitor(const json_t *runtime, const struct proc *companion)
 {
 	pid_t vmm = (pid_t)json_integer_value(json_object_get(runtime, "pid"));
@@ -177,8 +178,8 @@ int leftover_await_companions(const struct leftover_companions *companions, uint
 
 /* --- one process ------------------------------------------------------------------------------ */
 
-/* Waits until the deadline for the end of the process. Kills the process if it has not ended by
- * then. */
+/* Waits until the deadline for the process to exit, and then kills a process that has not
+ * exited. */
 static void end_held(const struct proc *held, uint64_t deadline_ns)
 {
 	struct error err;
@@ -190,8 +191,8 @@ static void end_held(const struct proc *held, uint64_t deadline_ns)
 }
 
 /* Ends the process that the record names. An exiting process has already closed its lease, so it
- * cannot be recognised as a process of the workspace. The function waits for such a process and
- * does not kill it. */
+ * cannot be recognised as a process of the workspace. The function only waits for the exit of such
+ * a process. */
 static void end_recorded(const json_t *pid, const json_t *start_time, int watch,
 			 uint64_t deadline_ns)
 {
@@ -225,8 +226,8 @@ static bool is_in_list(const struct proc_list *list, pid_t pid)
 	return false;
 }
 
-/* Adds the process to the list, which takes the process over. If there is no memory, closes the
- * descriptor of the process instead, and the process is missing in the list. */
+/* Adds the process to the list, which then owns the process's descriptor. If there is no memory,
+ * closes the descriptor instead, and the list lacks the process. */
 static void add_to_list(struct proc_list *list, struct proc *held)
 {
 	struct proc *grown = realloc(list->at, (list->count + 1) * sizeof(*grown));
@@ -247,9 +248,9 @@ struct guard_search {
 	struct proc_list *found;
 };
 
-/* Returns whether the process has the title of this workspace's guard. Another workspace's guard
- * can have the lease of this workspace, if its machine reads this workspace's disk for a
- * command. */
+/* Returns whether the process has the title of this workspace's guard. The title must be compared,
+ * since the guard of another workspace can also have this workspace's lease: the machine of that
+ * workspace may read this workspace's disk for a command. */
 static bool is_titled_guard(pid_t pid, const struct workspace *ws)
 {
 	autobuf struct buf title = BUF_INIT((size_t)4 * PATH_MAX);
@@ -278,8 +279,8 @@ static int hold_one_guard(pid_t pid, void *data)
 
 	if (!is_guard_of(pid, search) || proc_hold(pid, &guard, NULL) < 0)
 		return 0;
-	/* Checks again, since another process could have got the number before the process was
-	 * held. */
+	/* Checks the process again, since the pid could have passed to another process before the
+	 * descriptor was opened. */
 	if (is_guard_of(pid, search))
 		add_to_list(search->found, &guard);
 	else
@@ -298,8 +299,8 @@ static void hold_guards(const struct workspace *ws, struct proc_list *out)
 
 /* --- the live supervisor ---------------------------------------------------------------------- */
 
-/* Returns whether the process is a child of a process in the list that still lives. No other
- * process can have the number of a living parent. */
+/* Returns true if the parent of the process is in the list and still lives. The pid of a living
+ * parent cannot pass to another process. */
 static bool is_child_of(pid_t pid, const struct proc_list *parents)
 {
 	const pid_t parent = process_parent(pid);
@@ -334,11 +335,11 @@ static void hold_guards_and_children(const struct workspace *ws, struct leftover
 }
 
 /*
- * Kills the live supervisor as the child of its guard, whatever the record says. When the live
- * supervisor has ended, the guard ends all other processes of the machine. No process of the
- * machine can change its guard, end the guard, or take the lease from the guard. If another process
- * only pretends to be a guard, its children are killed, and nothing else happens. Returns false if
- * there is no guard.
+ * Kills the live supervisor, which is the child of its guard. Does not read the record, which may
+ * be wrong. When the live supervisor has exited, the guard ends all other processes of the machine.
+ * No process of the machine can change or end its guard, or take the lease from the guard. If
+ * another process of the machine pretends to be a guard, only the children of that process are
+ * killed too. Returns false if there is no guard.
  */
 static bool kill_by_guard(const struct workspace *ws)
 {
@@ -422,7 +423,7 @@ bool leftover_supervisor_is_gone(const struct workspace *ws)
 		return false;
 	/* A runtime.json of another workspace does not prove that the live supervisor has ended,
 	 * since the supervisor can write anything into that file. But every live supervisor has a
-	 * guard, so the guard is looked for. */
+	 * guard, so the function looks for a guard. */
 	if (!runtime_is_of(ws, runtime))
 		return !has_guard_beside(ws, &nobody);
 	if (!hold_recorded(pid, json_object_get(runtime, "supervisorStartTime"), &supervisor))
@@ -444,7 +445,7 @@ void leftover_kill_supervisor(const struct workspace *ws)
 			     json_object_get(runtime, "supervisorStartTime"), watch, 0);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- all processes ---------------------------------------------------------------------------- */
 
 static bool may_be_killed(pid_t pid, void *data)
 {
@@ -453,8 +454,8 @@ static bool may_be_killed(pid_t pid, void *data)
 	return lease_covers(*watch, pid) || process_is_exiting(pid);
 }
 
-/* Reports that the cgroup was not removed, on standard error for the person who runs the command,
- * and in the supervisor's log. */
+/* Reports that the cgroup was not removed. Writes to standard error, for the user of the command,
+ * and to supervisor.log. */
 static void say_cgroup_is_left(const struct workspace *ws, const char *why)
 {
 	static const char said[] = "the cgroup of the machine was not removed";
@@ -469,7 +470,7 @@ static void say_cgroup_is_left(const struct workspace *ws, const char *why)
 	log_line(&log, "%s: %s", said, why);
 }
 
-/* Removes the cgroup that the live supervisor has left behind, and ends the processes in the
+/* Ends the processes in the cgroup that the live supervisor has left behind, and removes the
  * cgroup. */
 static void end_cgroup(const struct workspace *ws, const json_t *runtime, int watch,
 		       uint64_t deadline_ns)
@@ -547,9 +548,9 @@ void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
 	json_auto_t *runtime = read_runtime(ws);
 	autoclose int watch = lease_watch(ws);
 
-	/* First kills the live supervisor, which is found as the child of its guard, whatever the
-	 * record says. If a guard exists and the record says that the live supervisor has ended,
-	 * the record is wrong, or will be right in a moment. */
+	/* First kills the live supervisor, which is found as the child of its guard. It is killed
+	 * even if the record says that it has exited: while a guard exists, the record may be
+	 * wrong. */
 	(void)kill_by_guard(ws);
 	if (!runtime || !runtime_is_of(ws, runtime))
 		return;
@@ -568,7 +569,7 @@ void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Returns whether `name` is the name of a socket that leads to or from the guest: vsock.sock,
+/* Returns true if `name` is the name of a socket that connects the host and the guest: vsock.sock,
  * vsock.sock_<P>, agent.sock, console.sock. */
 static bool is_channel(const char *name)
 {
@@ -591,7 +592,7 @@ static int remove_sockets(const struct workspace *ws, bool (*which)(const char *
 
 	if (!dir)
 		return error_errno(err, errno, "%s", ws->id);
-	steal_fd(&fd); /* now the stream owns the descriptor */
+	steal_fd(&fd); /* `dir` owns the descriptor from now on */
 	while ((entry = readdir(dir))) {
 		if (!which(entry->d_name) ||
 		    fstatat(ws->fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -608,9 +609,9 @@ int leftover_remove_channels(const struct workspace *ws, struct error *err)
 	return remove_sockets(ws, is_channel, err);
 }
 
-/* Removes the run directory and all names in it, which lead nowhere now. A subdirectory is not
- * removed here. Only a VMM can have made one, and nothing uses it. It is removed with the
- * workspace, or before the next start. */
+/* Removes the run directory with its sockets and links, which no process serves any more. Leaves a
+ * subdirectory, and so also the run directory: only a VMM can have made it, and no process uses it.
+ * It is removed with the workspace, or before the next start. */
 static void remove_run_dir(const struct workspace *ws)
 {
 	autoclose int fd =
@@ -620,7 +621,7 @@ static void remove_run_dir(const struct workspace *ws)
 
 	if (!dir)
 		return;
-	steal_fd(&fd); /* now the stream owns the descriptor */
+	steal_fd(&fd); /* `dir` owns the descriptor from now on */
 	while ((entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			(void)unlinkat(dirfd(dir), entry->d_name, 0);

@@ -68,7 +68,7 @@ json_t *report_final(const json_t *event, const json_t *result, const struct err
 	return steal_ptr(&line);
 }
 
-/* Takes one line from the bytes that were read. Returns 1 if there was a whole line, 0 if more
+/* Takes one line from the bytes that were read. Returns 1 if there was a complete line, 0 if more
  * bytes are needed, -1 on an error. */
 static int take_report_line(struct buf *in, json_t **line, struct error *err)
 {
@@ -98,8 +98,8 @@ static bool take_cut(struct report_reader *reader, const struct pollfd lifelines
 }
 
 /* Waits for more bytes of the report, or for its end. Ignores bytes on a lifeline, since they are
- * for another process. A lifeline has ended when its other end is closed, which poll() always
- * reports. */
+ * for another process. A lifeline has ended when its writing end is closed, and poll() reports this
+ * without being asked. */
 static enum report_got wait_for_more(struct report_reader *reader, uint64_t deadline_ns,
 				     struct error *err)
 {

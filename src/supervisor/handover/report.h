@@ -17,7 +17,7 @@
 #include "base/error.h"
 
 /* Writes one line to `fd`, which is non-blocking. Waits at most a few seconds for a slow reader.
- * Does not report a failure, since the reader may have gone. */
+ * Reports no failure, since the reader may have exited and the machine must go on without it. */
 void report_send(int fd, const json_t *line);
 /* Returns the line for a recorded event. The caller releases the line. */
 json_t *report_event(const json_t *event);
@@ -28,17 +28,17 @@ json_t *report_final(const json_t *event, const json_t *result, const struct err
 #define REPORT_LIFELINES 2
 struct report_reader {
 	int fd;
-	/* Pipes or sockets. report_next() waits for their end in addition to the report; -1: there
-	 * is none. When one of them has ended, all are set to -1. */
+	/* The descriptors of pipes or sockets whose end report_next() reports with REPORT_CUT; -1:
+	 * there is none. When one of them has ended, report_next() sets all of them to -1. */
 	int lifelines[REPORT_LIFELINES];
 	struct buf in;
 };
 enum report_got {
 	REPORT_NONE = -1, /* an error: the deadline has passed (ERR_TIMEOUT), or a line is not
 			   * valid */
-	REPORT_ENDED,	  /* the report has ended, since the live supervisor has ended */
+	REPORT_ENDED,	  /* the report has ended, since the live supervisor has exited */
 	REPORT_LINE,	  /* the report has a line; *line is this line, which the caller releases */
-	REPORT_CUT	  /* a lifeline has ended, and the report goes on */
+	REPORT_CUT	  /* a lifeline has ended; the report has not ended */
 };
 /* Waits for the next line of the report. `deadline_ns` is monotonic; UINT64_MAX: there is no
  * deadline. */

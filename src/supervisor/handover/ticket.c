@@ -37,8 +37,8 @@ static const struct ticket_row {
 	const char *key;
 	enum row_kind kind;
 	size_t offset;
-	/* For a text, an object or an array: whether the document must have it. An optional member
-	 * that is NULL is left out of the document. */
+	/* For a text, an object or an array: says if the document must have the key. An optional
+	 * member that is NULL is left out of the document. */
 	enum json_need need;
 	int64_t most; /* for a number or an enum: the greatest value; the least is 0 */
 } rows[] = {
@@ -166,8 +166,8 @@ static json_t *read_ticket(struct error *err)
 	return status == 0 ? json_load_strict(buf_bytes(&text), text.len, err) : NULL;
 }
 
-/* Checks the version of the ticket. On a system where the program is found by its name, another
- * version may have been installed under the name meanwhile. */
+/* Checks that the ticket was written by the same version. If a system can start the program only by
+ * its path, another version may have been installed there meanwhile. */
 static int check_ticket_version(const json_t *document, struct error *err)
 {
 	const char *version = NULL;

@@ -33,7 +33,8 @@ static const char *const file_fields[BOOT_FILE_COUNT] = {
 	[BOOT_AUXILIARY] = "config.macos.auxiliaryStoragePath",
 	[BOOT_ROOTFS] = "config.rootfsPath",
 };
-/* The fields of the config that name the files of a machine whose root file system is in memory. */
+/* The fields of the config that name the boot files of a machine whose root file system is in
+ * memory. */
 static const char *const ram_root_fields[BOOT_FILE_COUNT] = {
 	[BOOT_KERNEL] = "config.kernelPath",
 	[BOOT_INITRD] = "config.kernelPath",
@@ -65,9 +66,9 @@ static bool is_beside(const char *kernel, const char *initrd)
 	return strncmp(initrd, kernel, len) == 0 && strcmp(initrd + len, ".initrd") == 0;
 }
 
-/* Checks that a file is regular and not empty. `given` is a descriptor of the file at `path`, which
- * the function takes over; -1: the file could not be opened, and *err has the reason. Returns the
- * descriptor, or -1. */
+/* Checks that a file is regular and not empty. `given` is a descriptor of the file at `path`; -1:
+ * the file could not be opened, and *err has the reason. Returns `given`; if the check fails,
+ * closes `given` and returns -1 with an error. */
 static int check_regular(int given, const char *path, struct error *err)
 {
 	autoclose int fd = given;
@@ -104,9 +105,9 @@ static int open_disk(const char *path, enum rootfs_use use, struct error *err)
 	return check_regular(disk_file_open(path, flags, others, err), path, err);
 }
 
-/* Opens and hashes a file to which no guest writes. Holds kernel and initrd against writing, from
- * before they are hashed until the VMM has read them (vm_has_read()). If a file cannot be held,
- * this is not an error here. */
+/* Opens and hashes a file to which no guest writes. Protects kernel and initrd from being written
+ * (file_hold()), from before they are hashed until the VMM has read them (vm_has_read()). A file
+ * that cannot be protected is accepted too. */
 static void open_hashed(struct boot_files *files, enum boot_file which)
 {
 	struct error *err = &files->file[which].error;
@@ -120,9 +121,9 @@ static void open_hashed(struct boot_files *files, enum boot_file which)
 		error_prefix(err, "%s", files->file[which].path);
 }
 
-/* Checks the unpacked kernel that belongs to a packed kernel. Only its architecture is checked. It
- * is believed to be the same kernel, since a VMM that needs an unpacked kernel boots nothing
- * else. */
+/* Checks the unpacked kernel that belongs to a packed kernel. Compares only its architecture. That
+ * both are the same kernel is not checked: a VMM that needs an unpacked kernel cannot boot the
+ * packed one. */
 static int check_unpacked(int fd, enum architecture machine, struct error *err)
 {
 	unsigned char head[KERNEL_HEAD];
@@ -212,9 +213,9 @@ static int refuse_read_only_root(const char *path, struct error *err)
 	return error_reason(err, REASON_ROOT_READ_ONLY, path);
 }
 
-/* Returns whether the file must not be written, because it cannot be opened for writing, or because
- * its mode forbids writing. Root could write in spite of the mode. But only the mode protects a
- * cached image from which many workspaces are cloned. */
+/* Returns true if the file must not be written, because it cannot be opened for writing, or because
+ * its mode forbids writing. The mode is examined as well, since it does not stop root. It protects
+ * a cached image from which many workspaces are cloned. */
 static bool is_read_only(const char *path, int fd)
 {
 	struct stat st;
@@ -223,8 +224,8 @@ static bool is_read_only(const char *path, int fd)
 	       faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0;
 }
 
-/* Opens a root file system in memory. The guest has a copy in its memory, so the file is only read,
- * and must have its recorded contents. */
+/* Opens a root file system in memory. The guest gets a copy of the file in its memory. So the file
+ * itself is only read, and must always have its recorded digest. */
 static void open_ram_root(struct boot_files *files, int64_t memory_mib)
 {
 	struct error *err = &files->file[BOOT_ROOTFS].error;
@@ -235,7 +236,8 @@ static void open_ram_root(struct boot_files *files, int64_t memory_mib)
 		error_prefix(err, "%s", files->file[BOOT_ROOTFS].path);
 }
 
-/* Opens the disk below the layer that is the root file system. The disk is raw and is only read. */
+/* Opens the base of the layer that is the root file system. The base is a raw disk and is only
+ * read. */
 static void open_layer_base(struct boot_files *files)
 {
 	struct error *err = &files->file[BOOT_BASE].error;
@@ -245,8 +247,8 @@ static void open_layer_base(struct boot_files *files)
 		error_prefix(err, "%s", files->file[BOOT_BASE].path);
 }
 
-/* Checks a layer, which needs its base. If the base could not be opened, fails with the error about
- * the base. */
+/* Checks that a layer fits its base. If the base could not be opened, the layer is not checked,
+ * since the error about the base is reported. */
 static int check_layer(const struct boot_files *files, int fd, struct error *err)
 {
 	struct stat base;
@@ -258,8 +260,8 @@ static int check_layer(const struct boot_files *files, int fd, struct error *err
 	return layer_check(fd, (uint64_t)base.st_size, err);
 }
 
-/* Checks the disk of a macOS guest. Nothing is known about this disk except that it consists of
- * whole sectors. */
+/* Checks the disk of a macOS guest. Its format is unknown, so only its size is checked: it must
+ * consist of whole sectors. */
 static int check_macos_disk(int fd, struct error *err)
 {
 	struct stat st;
@@ -300,8 +302,8 @@ static void open_rootfs(struct boot_files *files, enum rootfs_use use)
 		error_prefix(err, "%s", path);
 }
 
-/* Opens the auxiliary storage, to which macOS and its firmware write. The file is small, so it is
- * hashed at once. */
+/* Opens the auxiliary storage, to which macOS and its firmware write. Hashes the file now, since it
+ * is small. */
 static void open_auxiliary(struct boot_files *files, enum rootfs_use use)
 {
 	struct error *err = &files->file[BOOT_AUXILIARY].error;
@@ -364,8 +366,8 @@ static void make_own_initrd(struct boot_files *files, const struct config *confi
 		error_errno(why, ENOMEM, "%s", initrd);
 }
 
-/* Finds the initrd of the cache for the kernel, but does not make it. If the cache has no such
- * initrd yet, only the init that it will contain is reported. */
+/* Finds the initrd of the cache for the kernel, but does not make it. If the cache does not have
+ * this initrd yet, stores only the init that it would contain. */
 static void find_own_initrd(struct boot_files *files, const struct config *config)
 {
 	struct error *why = &files->file[BOOT_INITRD].error;
@@ -385,9 +387,9 @@ static void find_own_initrd(struct boot_files *files, const struct config *confi
 	own_initrd_free(&own);
 }
 
-/* Gives a kernel that has no initrd beside it the initrd of the cache. If that initrd cannot be
- * made, the reason is stored with the file. No initrd is made for a kernel that is refused. If the
- * kernel is missing, an initrd that was made for it earlier can still be found. */
+/* Uses an initrd of the cache for a kernel that has no initrd in its directory. If this initrd
+ * cannot be made, stores the reason with the file. Makes no initrd for a kernel that is refused. If
+ * the kernel is missing, an initrd that was made for it earlier can still be found. */
 static void use_own_initrd(struct boot_files *files, const struct config *config,
 			   enum initrd_use use)
 {
@@ -478,8 +480,8 @@ static int tell_not_unpacked(const char *path, struct error *err)
 	return error_reason(err, REASON_KERNEL_PACKED, path);
 }
 
-/* Sets the error for a missing file. The error names only the file. It does not say what to do
- * next, which depends on whether there is a workspace, and this is not known here. */
+/* Sets the error for a missing file. The error names only the file. It gives no advice, since the
+ * advice depends on whether there is a workspace, and this function does not know that. */
 static int tell_missing(const struct boot_files *files, enum boot_file which, const char *path,
 			struct error *err)
 {

@@ -259,8 +259,8 @@ static int remove_old_bundles(const struct workspace *ws, struct error *err)
 	return 0;
 }
 
-/* Stores the digest of a bundle's disk in the memory of digests. The disk's new name has changed
- * the file's times, but not its bytes. */
+/* Stores the digest of a bundle's disk in the cache of digests again. The times of the file have
+ * changed because it got a name, but its bytes are the same. */
 static void remember_bundle(const struct bundle *bundle)
 {
 	struct digest_key key;

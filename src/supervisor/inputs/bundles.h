@@ -12,8 +12,8 @@
  *
  * prepare records the digests of the archive and of the disk. After this the archive is not needed
  * any more, and may have other contents when the next workspace is prepared. So the archive's
- * digest only tells from which archive the disk was made. No guest can write to the disk, so at
- * every start the disk must have the recorded digest.
+ * digest is not compared. It only shows from which archive the disk was made. No guest can write to
+ * the disk, so at every start the disk must have the recorded digest.
  */
 #ifndef SUPERVISOR_BUNDLES_H
 #define SUPERVISOR_BUNDLES_H
@@ -36,7 +36,7 @@ struct bundle {
 				    * has none */
 	char archive[DIGEST_TEXT]; /* the digest of the archive, or of the list; "": not known */
 	char disk[DIGEST_TEXT];	   /* the digest of the disk */
-	/* The reason why fd is -1, or why the digest of the disk is not known. */
+	/* The reason why the disk could not be opened, or why its digest is not known. */
 	struct error error;
 };
 
@@ -57,11 +57,11 @@ struct bundle_list {
 /* Checks that each archive can be read, and that each directory may be taken. An error names the
  * field of the config. */
 int bundles_check(const struct config *config, struct error *err);
-/* Makes the disks on the file system of the state directory. Their files have no names in a
- * directory yet. */
+/* Makes the disks on the file system of the state directory. Until bundles_place() is called, their
+ * files have no names. */
 int bundles_build(const struct config *config, const struct state_dir *dir, struct bundle_list *out,
 		  struct error *err);
-/* Gives the disks names in the workspace's directory. They replace the disks of an earlier
+/* Gives the disks names in the workspace's directory, in place of the disks of an earlier
  * prepare. */
 int bundles_place(const struct config *config, const struct bundle_list *list,
 		  const struct workspace *ws, struct error *err);
@@ -71,7 +71,8 @@ void bundles_close(struct bundle_list *list); /* closes the disks; accepts an em
  * error of this function. It is stored in bundle.error, and bundles_attach() reports it. */
 int bundles_open(const struct config *config, const struct workspace *ws, struct bundle_list *out,
 		 struct error *err);
-/* Appends the bundles' disks to `disks`, which takes them over from `list`. */
+/* Moves the bundles' disks from `list` to the end of `disks`, which then closes their
+ * descriptors. */
 int bundles_attach(const struct config *config, struct bundle_list *list, struct disk_list *disks,
 		   struct error *err);
 

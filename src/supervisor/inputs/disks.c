@@ -58,8 +58,8 @@ int disks_add(struct disk_list *list, const char *serial, const char *name, cons
 
 /* --- one file -------------------------------------------------------------------------------- */
 
-/* Refuses a file that is read-only, even for root. Root may write to every file, but a file that is
- * read-only by its mode must not be changed. */
+/* Refuses a file that is read-only, even if this user is root. Root could write to any file, but a
+ * user who has made a file read-only does not want it to be changed. */
 static int refuse_read_only_disk(const char *path, const struct stat *st, struct error *err)
 {
 	if ((st->st_mode & S_IWUSR) && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
@@ -112,8 +112,8 @@ static bool is_same_file(int a, int b)
 	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-/* Refuses a file that the config gives as two disks, unless both are read-only. A guest that has a
- * disk twice and writes to it would corrupt it. */
+/* Refuses a file that the config names for two disks, unless both disks are read-only. A guest that
+ * mounts a file system twice and writes to it would corrupt it. */
 static int refuse_twice(const struct disk_list *list, int rootfs_fd, int fd, bool read_only,
 			const char *path, struct error *err)
 {

@@ -2,7 +2,7 @@
 /*
  * The disks of a workspace other than its root disk, in the order in which the guest gets them. The
  * command start opens each disk once, and gives the descriptor to the live supervisor. So the
- * machine has the same disks that were checked.
+ * machine uses the same open files that were checked.
  *
  * If a running workspace writes to a file as its disk, no other running workspace may have this
  * file as a disk (store/taken.h).
@@ -40,19 +40,19 @@ struct disk_list {
 	}
 
 enum disk_use {
-	DISK_CHECK, /* to check that a machine can use the disk, which is opened for reading */
+	DISK_CHECK, /* for a check only; the disk is opened for reading */
 	DISK_BOOT,  /* for a machine */
 };
 
 /*
  * Opens the disks of config.disks. `rootfs_fd` is the root disk; -1: there is none. No disk may be
- * the file of the root disk. Two disks may be the same file only if both are read-only. An error
- * names the field and the file, and does not change *out.
+ * the file of the root disk. Two disks may be the same file only if both are read-only. On an
+ * error, the message names the field and the file, and *out is not changed.
  */
 int disks_open(const struct config *config, int rootfs_fd, enum disk_use use, struct disk_list *out,
 	       struct error *err);
-/* Takes the disks of config.disks (store/taken.h), so that no other workspace can use them. The
- * list must have exactly these disks. */
+/* Marks the disks of config.disks as taken (store/taken.h), so that no other workspace can use
+ * them. `list` must have exactly the disks of config.disks. */
 int disks_take(const struct config *config, const struct disk_list *list, struct error *err);
 /* Appends a disk to the list. Takes over `fd`, even if the function fails. Copies the texts.
  * `upper`: see struct disk. */

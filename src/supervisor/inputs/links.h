@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Network cards whose taps the caller of start has made. The machine has these cards in place of
- * the card of the config. */
+/* Network cards that the caller of start connects to taps of its own. They replace the network card
+ * of the config. */
 #ifndef SUPERVISOR_LINKS_H
 #define SUPERVISOR_LINKS_H
 

@@ -69,8 +69,8 @@ int manifest_read_accepted(const struct workspace *ws, struct manifest *out, str
 
 	if (read_manifest(ws, workspace_read_accepted, out, &why) == 0)
 		return 0;
-	/* If the changed manifest is also damaged, the error is about the damage, since a damaged
-	 * manifest cannot be accepted. */
+	/* A changed manifest that is also damaged cannot be accepted by the user. So the error is
+	 * then about the damage. */
 	if (why.reason == REASON_RECORD_CHANGED && manifest_read(ws, &found, err) < 0)
 		return -1;
 	manifest_free(&found);
@@ -95,9 +95,9 @@ static json_t *created_at(const struct workspace *ws, const char *now)
 	return json_is_string(created) ? json_incref(created) : json_string(now);
 }
 
-/* Returns whether the manifest is synced to the disk only at the start. This is so for a session. A
- * session that never ran has done nothing that a loss of power could destroy. And if making a
- * session waited for the disk, this wait would be most of its time. */
+/* Returns true if the manifest is synced to the disk only at the start of the machine. This is so
+ * for a session: before its first start it has no work that a loss of power could destroy. Syncing
+ * earlier would take most of the time in which a session is made. */
 static bool is_secured_at_start(const struct workspace *ws)
 {
 	return audit_is_kept(ws);

@@ -21,20 +21,20 @@ struct manifest {
 	const json_t *artifacts; /* the artifacts, which belong to `document` */
 };
 
-/* Reads the manifest, and does not check whether a command has recorded it. This is for a caller
- * that gives a machine nothing that the manifest names. ERR_NOT_FOUND: there is no manifest.
+/* Reads the manifest, without checking that a command has recorded it. For a caller that does not
+ * hand files or rights named in the manifest to a machine. ERR_NOT_FOUND: there is no manifest.
  * ERR_IO: the manifest is damaged, and the message names the file. */
 int manifest_read(const struct workspace *ws, struct manifest *out, struct error *err);
-/* Reads the manifest for a caller that gives a machine the things that the manifest names.
+/* Reads the manifest for a caller that hands files or rights named in the manifest to a machine.
  * ERR_CONFLICT: no command has recorded this manifest (store/record_digest.h). All other errors are
  * those of manifest_read(). */
 int manifest_read_accepted(const struct workspace *ws, struct manifest *out, struct error *err);
 void manifest_free(struct manifest *manifest); /* frees the members; accepts a zeroed struct */
-/* Replaces the manifest, and keeps the createdAt of the old manifest. If the old manifest was
- * accepted, it is still accepted until manifest_settle() is called. */
+/* Replaces the manifest, and copies createdAt from the old manifest. If the old manifest was
+ * accepted, both are accepted until manifest_settle() is called. */
 int manifest_write(const struct workspace *ws, const struct identity *identity,
 		   const struct config *config, const json_t *artifacts, struct error *err);
-/* Makes the present manifest the only accepted one. Called under the command lock. */
+/* Makes the present manifest the only accepted manifest. Called under the command lock. */
 int manifest_settle(const struct workspace *ws, struct error *err);
 /* Syncs the manifest to the disk, so that it survives a loss of power. Only a session needs this
  * call, since manifest_write() has already synced any other manifest. */

@@ -12,8 +12,8 @@
 #include "base/platform/descriptor.h"
 
 #define MIB (INT64_C(1) << 20)
-/* The number of bytes at a multiple of which the second cpio archive begins. Kernels look for an
- * archive at multiples of 4, and cpio archives end at multiples of 512. */
+/* The second cpio archive begins at a multiple of this number of bytes. Kernels look for an archive
+ * at multiples of 4, and cpio archives end at multiples of 512. */
 #define SEGMENT 512
 
 /* Returns whether the file begins like a cpio archive, or like a compressed file that kernels can

@@ -12,11 +12,12 @@
 
 #include "base/error.h"
 
-/* Checks the file of the root. ERR_INVALID: the file is not an initramfs, or it is too large. While
- * the guest unpacks the file, the guest's memory must hold it twice. */
+/* Checks the file of the root. ERR_INVALID: the file is not an initramfs, or it is too large: the
+ * guest's memory must have room for the file twice, since both the file and what was unpacked are
+ * in memory during the boot. */
 int ram_root_check(int fd, int64_t memory_mib, struct error *err);
 /* Makes a file in memory with the contents of the root's file, followed by those of the initrd.
- * Returns its descriptor. */
+ * Returns its descriptor, which the caller closes, or -1 with an error. */
 int ram_root_join(int root_fd, int initrd_fd, struct error *err);
 
 #endif

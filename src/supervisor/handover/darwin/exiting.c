@@ -3,8 +3,8 @@
 
 #include <libproc.h>
 
-/* Returns whether the process is exiting or has ended. libproc(3) knows the flag of an exiting
- * process. It reports nothing about a zombie, which also counts as ended. */
+/* Returns true if the process is exiting or has exited. libproc(3) has a flag for an exiting
+ * process. It reports nothing about a zombie, which counts as exited. */
 bool process_is_exiting(pid_t pid)
 {
 	struct proc_bsdinfo info;

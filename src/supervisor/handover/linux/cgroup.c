@@ -49,8 +49,8 @@ static int open_group(const char *path, struct error *err)
 	return steal_fd(&dir);
 }
 
-/* Opens cgroup.procs for writing. The kernel requires the same rights for this as for moving a
- * process. */
+/* Opens cgroup.procs for writing. The open succeeds only for a user who may move processes into the
+ * group. */
 static int open_procs(int dir, const char *path, struct error *err)
 {
 	int procs = openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
@@ -122,8 +122,7 @@ const char *const cgroup_controller_names[CGROUP_CONTROLLERS] = {
 };
 
 /* Enables the controller for the children of the group `parent`, and sets the limit of the group
- * `dir`. This fails if the kernel does not offer the controller, or if `parent` itself has
- * processes. */
+ * `dir`. Fails if the kernel does not offer the controller, or if `parent` itself has processes. */
 static int limit(int parent, int dir, const char *controller, uint64_t value, struct log *log,
 		 struct error *err)
 {
@@ -165,8 +164,8 @@ static int limit_group(int parent, int dir, struct cgroup *group, uint64_t memor
 
 /* --- the workspace's group ------------------------------------------------------------------- */
 
-/* Opens the topmost directory of the mount in which the group is. Returns -1 if it cannot be
- * opened. */
+/* Opens the topmost directory of the cgroup mount that contains the group. Returns -1 if the
+ * directory cannot be opened. */
 static int open_top(int dir)
 {
 	autoclose int at = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -197,9 +196,9 @@ static int open_home(int parent)
 	return home < 0 ? -1 : openat(home, "cgroup.procs", O_WRONLY | O_CLOEXEC);
 }
 
-/* Makes a group for the workspace `id`. The name of the group says what the group is for. The pid
- * in the name makes the name different at every start. If a group with this name exists, it
- * belonged to a process that has ended, so it is removed first. */
+/* Makes a group for the workspace `id`. Its name has a prefix that marks it as a group of
+ * microagent, the id, and the pid of this process, which makes the name different at every start.
+ * If a group with this name exists, a process that has exited made it, so it is removed first. */
 static int make_group(int parent, const char *given, const char *id, char **path, struct error *err)
 {
 	const char *name;
@@ -309,8 +308,8 @@ static bool is_group_empty(int events)
 	return strstr(text, "populated 0") != NULL;
 }
 
-/* Checks that all processes in the group may be killed. Refuses a group that contains other groups:
- * the workspace has not made them, since it makes no group there. */
+/* Checks that all processes in the group may be killed. Refuses a group that has child groups,
+ * since no process of the workspace makes groups there. */
 static int check_processes(int dir, const char *path, const struct cgroup_owner *owner,
 			   struct error *err)
 {
@@ -321,7 +320,7 @@ static int check_processes(int dir, const char *path, const struct cgroup_owner 
 
 	if (!procs)
 		return error_errno(err, errno, "%s/cgroup.procs", path);
-	steal_fd(&fd); /* now the stream owns the descriptor */
+	steal_fd(&fd); /* `procs` owns the descriptor from now on */
 	if (path_read_file_at(dir, "cgroup.stat", &stat, err) < 0)
 		return error_prefix(err, "%s", path);
 	if (!strstr(buf_string(&stat), "nr_descendants 0\n"))
@@ -342,7 +341,8 @@ static int check_processes(int dir, const char *path, const struct cgroup_owner 
 }
 
 /* Ends all processes in the group, and waits until the group is empty. poll() reports a change of
- * cgroup.events as POLLPRI. `owner` is NULL if the group is known to belong to this process. */
+ * cgroup.events as POLLPRI. `owner` is NULL if this process itself made the group, so that no check
+ * is needed. */
 static int empty(int dir, const char *path, const struct cgroup_owner *owner, uint64_t deadline_ns,
 		 struct error *err)
 {
@@ -401,15 +401,16 @@ int cgroup_remove(const char *path, const struct cgroup_owner *owner, uint64_t d
 
 /* --- leaving the group ----------------------------------------------------------------------- */
 
-/* Moves the supervisor to another group. If the broker does this for the supervisor, moves the
- * broker too. */
+/* Moves the supervisor to another group. If the broker calls this function for the supervisor, also
+ * moves the broker. */
 static bool move_both(int procs, pid_t supervisor)
 {
 	return move_to(procs, supervisor) && (supervisor == getpid() || move_to(procs, getpid()));
 }
 
-/* Goes back to the group from which the supervisor came. If this fails, goes to the parent of the
- * machine's group. The parent takes processes only if it may have both processes and children. */
+/* Moves the supervisor back to the group in which it was started. If this fails, moves it to the
+ * parent of the machine's group. That succeeds only if the parent may have both processes and child
+ * groups. */
 static int go_home(const struct cgroup *group, pid_t supervisor, struct error *err)
 {
 	if (move_both(group->home, supervisor))
@@ -429,7 +430,8 @@ static int leave_group(const struct cgroup *group, pid_t supervisor, struct erro
 	return remove_group(group->path, NULL, limit_deadline(LIMIT_VMM_END_MS), err);
 }
 
-/* Serves the broker's duty of leaving the group. The broker itself leaves the group too. */
+/* Serves the broker's duty that moves the supervisor out of the group. The broker leaves the group
+ * too. */
 static int serve_leave(void *data, const struct broker_message *in, struct broker_message *out,
 		       struct error *err)
 {
@@ -438,9 +440,8 @@ static int serve_leave(void *data, const struct broker_message *in, struct broke
 	(void)in, (void)out;
 	if (!group->path)
 		return 0;
-	/* The supervisor may ask for this duty at any time, and no group limits the supervisor
-	 * afterwards. So the supervisor gets only the time that it needs to end, and is then
-	 * killed. */
+	/* The supervisor may ask for this duty at any time, and has no limits once it is outside
+	 * the group. So it gets only the time that it needs to exit, and is then killed. */
 	broker_end_asker(limit_deadline(LIMIT_KILL_MS));
 	return leave_group(group, broker_asker(), err);
 }

@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 
-/* The directories where systems mount cgroups of version 2: the only mount of cgroups, or one
- * beside cgroups of version 1. */
+/* The directories where distributions mount cgroups of version 2: the first if version 2 is mounted
+ * alone, the second if version 1 is mounted too. */
 static const char *const tops[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 static const char *const wanted[] = {"memory", "pids"};
 
@@ -54,7 +54,7 @@ static bool has_controllers(int dir, const char *name)
 	return found == ARRAY_SIZE(wanted);
 }
 
-/* Returns whether the user may write to the files of the group that are needed to make the
+/* Returns true if the user may write to those files of the group that must be written to make the
  * workspace's group and to enter it. */
 static bool can_be_written(int dir)
 {
@@ -76,8 +76,8 @@ static bool can_limit_children(int dir)
 	return read_control(dir, "cgroup.procs", text) == 0;
 }
 
-/* Returns whether the group was delegated to the user. systemd marks delegated groups with an
- * attribute. */
+/* Returns true if the group was delegated to the user. systemd marks a delegated group with an
+ * extended attribute. */
 static bool is_given_away(int dir)
 {
 	static const char *const names[] = {"trusted.delegate", "user.delegate"};
@@ -163,8 +163,8 @@ char *cgroup_find_below(const char *top, const char *own, bool managed, struct e
 	}
 }
 
-/* If systemd manages the groups, root could write to all of them, but must not use those that are
- * not delegated. */
+/* If systemd manages the groups, root can write to all of them. But systemd may change or remove
+ * whatever is in a group that it has not delegated, so this process must not use such a group. */
 char *cgroup_find(struct error *err)
 {
 	bool managed = geteuid() == 0 && access("/run/systemd/system", F_OK) == 0;

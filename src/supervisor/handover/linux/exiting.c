@@ -11,7 +11,7 @@
 
 #define PF_EXITING 0x4u /* a flag of the kernel's linux/sched.h; its value in /proc is stable */
 
-/* Returns whether the process is exiting or has ended. The flags of a process are the ninth field
+/* Returns true if the process is exiting or has exited. The flags of a process are the ninth field
  * of its file `stat`. */
 bool process_is_exiting(pid_t pid)
 {
@@ -24,8 +24,9 @@ bool process_is_exiting(pid_t pid)
 
 	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
 	text[n > 0 ? n : 0] = '\0';
-	/* The second field, the name of the process, ends with the last ")", since the name may
-	 * contain any character. The next field is the third one, the state. */
+	/* The second field, the name of the process in parentheses, may contain any character. So
+	 * its end is the last ")" of the line. After it come the third field, the state, and the
+	 * other fields. */
 	field = strrchr(text, ')');
 	for (int i = 2; field && i < 9; i++)
 		field = strchr(field + 1, ' ');

@@ -3,8 +3,8 @@
 
 #include "supervisor/handover/ticket.h"
 
-/* Stores a path that leads to the file of this program, even if a new version was installed under
- * its name. */
+/* Stores a path of the file that this process executes. The path is valid even if a new version was
+ * installed in place of that file. */
 int ticket_program(char out[PATH_MAX])
 {
 	static const char self[] = "/proc/self/exe";
