@@ -11,8 +11,8 @@
  * {"event":"image",...}, and a line {"event":"progress","percent":N} each time that N has changed.
  * The job "latest" prints {"event":"latest","url":U}.
  *
- * The job ends when the other end of its stdin is closed. Otherwise nothing would end the machine
- * of an installation, which takes many minutes.
+ * The program exits when its caller closes the pipe that is its stdin. Otherwise the machine of an
+ * installation, which takes many minutes, would go on after its caller has exited.
  */
 #include "supervisor/macos_job.h"
 
@@ -62,8 +62,8 @@ static int read_job(struct buf *line, struct error *err)
 	return 0;
 }
 
-/* Waits for the end of stdin and then ends this process. The machine of an installation ends too,
- * since it runs in this process, or ends with this process. */
+/* Waits for the end of stdin and then exits. This also ends the machine of an installation, which
+ * runs in this process or in one that exits with it. */
 static void *end_with_caller(void *nothing)
 {
 	uint8_t byte;

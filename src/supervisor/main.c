@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* microagent-<backend>-supervisor. There is one executable for each backend. The executables differ
- * only in the word BACKEND. */
+/* The main program of microagent-<backend>-supervisor. There is one executable for each backend.
+ * They are compiled from the same sources, with another value of the macro BACKEND. */
 #include "supervisor/supervisor.h"
 
 #ifndef BACKEND

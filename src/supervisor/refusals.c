@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds out what a backend can do. No list says this, since a list would become wrong. Instead, a
- * network mode or a feature counts as available if none of the backend's refusals applies to a
- * config that asks for it. A command is available if the program has a function for the command.
+ * Finds out what a backend can do. There is no list of this, since a list could differ from what
+ * the code does. Instead, a network mode or a feature counts as available if none of the backend's
+ * refusals applies to a config that asks for it. A command is available if the program has a
+ * function for the command.
  */
 #include "supervisor/refusals.h"
 
@@ -36,8 +37,8 @@ static const struct asking network_askings[] = {
 
 /* Features that the samples of config_fields do not ask for, or do not ask for as a whole. */
 static const struct asking feature_askings[] = {
-	/* The mode is isolated because every backend has this mode. Port forwards on an isolated
-	 * network are refused by most backends in a request, but not in a record. The samples are
+	/* The mode is isolated because every backend has this mode. Most backends refuse port
+	 * forwards on an isolated network in a request, but not in a record, and the samples are
 	 * decoded as records. */
 	{"network.portForwards", LINUX
 	 "\"network\":{\"mode\":\"isolated\",\"portForwards\":[{\"hostPort\":1,\"guestPort\":1}]}"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells what a backend can do and what it refuses, by its rows of refusals. These functions do no
- * I/O. */
+/* Finds out what a backend supports and what it refuses, from the backend's table of refusals.
+ * These functions read and write no files. */
 #ifndef SUPERVISOR_REFUSALS_H
 #define SUPERVISOR_REFUSALS_H
 
@@ -12,8 +12,9 @@
 #include "contract/state.h"
 
 /* Checks that no row refuses the config, and that the config has no field that only QEMU's backend
- * knows. ERR_UNSUPPORTED: this is not so, and the message names the first such field. `backend` is
- * the name of the backend that has these rows. A row whose `field` is NULL ends the array. */
+ * knows. ERR_UNSUPPORTED: a row refuses the config, or the config has such a field. The message
+ * names the first refused field. `backend` is the name of the backend to which the rows belong. The
+ * last row has NULL as its `field`. */
 int refusals_check(const char *backend, const struct backend_refusal *refusals,
 		   const struct config *config, struct error *err);
 /* Returns {"backend","commands":[],"networks":[],"features":[],"refusals":[]}. built[i] is true if

@@ -149,8 +149,8 @@ static int answer_caller(const struct backend *backend, enum command command,
 	return status == 0 ? 0 : response_exit_code(failure);
 }
 
-/* Returns the recorded event of the workspace, for an answer with an error. Returns NULL if no
- * event is recorded. Does not repair a stale record. */
+/* Returns the recorded event of the workspace, to be added to an answer with an error. Does not
+ * repair a stale record. Returns NULL if no event is recorded. */
 static json_t *recorded_event(const struct call *call)
 {
 	struct record record = RECORD_NONE;
@@ -163,9 +163,9 @@ static json_t *recorded_event(const struct call *call)
 	return event;
 }
 
-/* Sets the subject of an error that has none. Code on lower levels does not know the workspace's
- * name, so an error without a subject is about the workspace. For a session, the suffix of its
- * directory is left out of the name. */
+/* Sets the subject of an error that has none. Functions that are called deeper do not know the
+ * workspace's name, so an error without a subject is about the workspace. Leaves out the suffix of
+ * a session's directory. */
 static void name_subject(struct error *err, const char *id)
 {
 	char name[sizeof(err->subject)];
@@ -187,10 +187,11 @@ static int serve_request(const struct backend *backend, const struct options *op
 	struct buf document = BUF_INIT(limit_get(LIMIT_REQUEST_BYTES));
 	int status, code;
 
-	/* The end of the lifeline cancels the hashing. Before a machine exists, the hashing takes
-	 * longest. */
+	/* The end of the lifeline cancels the hashing, which takes most of the time until there is
+	 * a machine. */
 	digest_cancel_by(options->lifeline_fd);
-	/* If the document is longer than the limit, it is refused before its end is read. */
+	/* fd_read_to_end() refuses a document that is longer than the limit, without reading the
+	 * whole document. */
 	if (fd_read_to_end(STDIN_FILENO, &document, &err) < 0)
 		status = error_prefix(&err, "request");
 	else if (document.len == 0)
@@ -241,13 +242,13 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 	bool mute = flags < 0 || (flags & O_ACCMODE) == O_RDONLY;
 
-	/* This sets two rules for the whole process. All files that it creates belong to the user
-	 * alone. And a write to a reader that has gone fails with an error, and does not end the
-	 * process. */
+	/* Sets two rules for the whole process. All files that it creates are accessible only to
+	 * this user. A write to a pipe or socket without a reader fails with an error and does not
+	 * kill the process. */
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
-	/* With this, a write beyond the limit of `ulimit -f` fails with EFBIG and does not end the
-	 * process. */
+	/* Makes a write beyond the limit of `ulimit -f` fail with EFBIG. Otherwise the write would
+	 * kill the process. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (fd_fill_standard(&err) < 0 || program_clean_path(&err) < 0 ||
 	    options_parse(argc, argv, &options, &err) < 0) {
@@ -257,9 +258,9 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	}
 	if (options.live)
 		return live_main(backend, argv[0], options.live);
-	/* If a command was done and its result could not be reported, the caller would repeat the
-	 * command. So nothing is done without a stdout. The live supervisor was started further up,
-	 * since it writes no answer. */
+	/* If stdout cannot be written, the caller would not learn that the command was done, and
+	 * would repeat it. So nothing is done. The live supervisor, which writes no answer, was
+	 * started above. */
 	if (mute) {
 		fprintf(stderr,
 			"%s: stdout is closed or not writable, but the answer must go there; nothing was done\n",

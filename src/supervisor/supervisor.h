@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The supervisor program. It reads one request from stdin, writes one answer to stdout, and ends.
- * The commands start and run also make a live supervisor (live.h), which keeps the machine. Each
+ * The supervisor program. It reads one request from stdin, writes one answer to stdout, and exits.
+ * The commands start and run also start a live supervisor (live.h), which keeps the machine. Each
  * command has its own file.
  */
 #ifndef SUPERVISOR_SUPERVISOR_H
@@ -20,7 +20,7 @@ struct call {
 	const struct backend *backend;
 	const struct options *options;
 	const struct request *request;
-	uint64_t begun_ns; /* the monotonic time at which the process began */
+	uint64_t begun_ns; /* the monotonic time at which the process started */
 };
 
 /* The function of one command. It fills in the response. response_build() then decides which blocks

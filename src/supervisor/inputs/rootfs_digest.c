@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "base/platform/file.h"
 
-/* Returns whether the root file system must still have the digest that prepare recorded. While the
- * state is live, a guest may get the disk at any moment, so the answer is then false. */
+/* Returns true if the root file system must still have the digest that prepare recorded. Returns
+ * false while the state is live, since the guest may write to the disk at any moment. */
 bool rootfs_is_enforced(const struct workspace *ws, enum state state)
 {
 	return !state_is_live(state) && !workspace_was_started(ws);
@@ -38,8 +38,8 @@ static int read_last(const json_t *last, struct boot_files *files, struct error 
 	return 0;
 }
 
-/* Puts the digest that prepare recorded into `files`. There is none if an older version of
- * microagent prepared the workspace. */
+/* Puts the digest that prepare recorded into `files`. A workspace that an older version of
+ * microagent prepared may have no recorded digest. */
 static void recall_prepared(const struct manifest *manifest, struct boot_files *files)
 {
 	const json_t *rootfs = json_object_get(manifest->artifacts, "rootfs");
@@ -54,8 +54,8 @@ static bool is_at_rest(enum state state)
 	return state == STATE_HALTED || state == STATE_STOPPED || state == STATE_FAILED;
 }
 
-/* Puts the digest of the disk's present contents into `files`. Returns false if this digest is not
- * known. */
+/* Puts the digest of the disk's present contents into `files`, if the cache remembers that digest.
+ * Otherwise returns false. */
 static bool recall_present(struct boot_files *files)
 {
 	struct digest_key now = {0};
@@ -77,8 +77,8 @@ int rootfs_digest_recall(const struct workspace *ws, const struct manifest *mani
 	json_auto_t *last = NULL;
 
 	if (files->ram_root)
-		/* A guest never writes to the file of a root file system in memory, so its present
-		 * digest counts. */
+		/* A guest never writes to the file of a root file system in memory, so the digest
+		 * of that file is still valid. */
 		return 0;
 	files->rootfs_started = true;
 	if (is_at_rest(state) && recall_present(files))
@@ -107,7 +107,7 @@ static int write_last(const struct workspace *ws, const char *sha256, const char
 	return workspace_write(ws, ROOTFS_RECORD, last, STORE_NO_SYNC, err);
 }
 
-/* Returns whether the disk has not changed since its hashing began. */
+/* Returns true if the disk has not changed since its hashing began. */
 static bool is_as_hashed(const struct boot_files *files)
 {
 	struct digest_key now = {0};
@@ -126,7 +126,7 @@ int rootfs_digest_renew(const struct workspace *ws, enum state state, struct boo
 	clock_rfc3339(clock_real_ns(), now);
 	boot_files_hash_rootfs(files);
 	files->rootfs_started = true;
-	/* If there is no digest, `files` has the reason. */
+	/* If the disk could not be hashed, `files` already has the reason. */
 	if (!files->file[BOOT_ROOTFS].sha256[0])
 		return 0;
 	if (!is_at_rest(state) || !is_as_hashed(files))
@@ -146,7 +146,7 @@ void rootfs_digest_keep(const struct workspace *ws, const struct boot_files *fil
 		clock_rfc3339(clock_real_ns(), now);
 		when = now;
 	}
-	/* If there is no room for the new record, the older record remains. */
+	/* If the host's disk has no room for the new record, the older record remains. */
 	(void)write_last(ws, files->file[BOOT_ROOTFS].sha256, when, &ignored);
 }
 
@@ -170,7 +170,8 @@ int rootfs_hand_over(const struct workspace *ws, const struct manifest *manifest
 	char now[CLOCK_TEXT];
 	struct stat st;
 
-	/* If a machine only reads the disk for a command, nothing is recorded about the disk. */
+	/* A machine that only reads the disk does not change it, so nothing is recorded for such a
+	 * machine. */
 	if (workspace_was_started(ws) || !digest_is_valid(sha256))
 		return 0;
 	if (fstat(fd, &st) < 0)

@@ -64,7 +64,8 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 		return -1;
 	if (expected && json_put_string(entry, "expected", expected, err) < 0)
 		return -1;
-	/* If there is an error, `actual` can only be an earlier digest, so it is not reported. */
+	/* If the digest could not be computed, `actual` is an earlier digest, so it is not
+	 * reported. */
 	if (json_put(entry, "actual", error->code || !*actual ? json_null() : json_string(actual),
 		     err) < 0)
 		return -1;
@@ -73,15 +74,15 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 	return json_array_append(list, entry) == 0 ? 0 : out_of_memory(err);
 }
 
-/* Returns whether the file must have its recorded digest. The digest of a disk to which a started
- * guest writes is reported, but not compared. */
+/* Returns true if the file must have its recorded digest. The digest of a disk to which a guest has
+ * written is reported, but not compared. */
 static bool is_enforced(const struct boot_files *files, enum boot_file which)
 {
 	return !files->rootfs_started ||
 	       verification_compares(artifact_names[which]) == COMPARED_ALWAYS;
 }
 
-/* Adds a digest that was computed at the time `when`. A guest may have written to the disk since
+/* Adds a digest that was valid at the time `when`. A guest may have written to the disk since
  * then. */
 static int put_last(json_t *artifact, const char *sha256, const char *when, struct error *err)
 {
@@ -103,8 +104,8 @@ static int put_digest_of(const struct boot_files *files, enum boot_file which, j
 	return json_put_string(artifact, "sha256", sha256, err);
 }
 
-/* Adds one artifact to the block. If the artifact diverges, also adds an entry to the list of
- * divergences. */
+/* Adds one artifact to the block. If its digest differs from the recorded one, also adds an entry
+ * to the list of divergences. */
 static int verify_boot_file(const struct boot_files *files, enum boot_file which,
 			    const json_t *recorded, json_t *block, json_t *divergence,
 			    struct error *err)
@@ -206,7 +207,7 @@ static int tell_upgrade(const json_t *init, const char *path, struct error *err)
 }
 
 /* Sets the error for a bundle's disk whose digest differs. Only prepare writes such a disk, so the
- * error tells the reader to run prepare again. */
+ * message says that the workspace must be prepared again. */
 static int tell_bundle(const json_t *entry, const char *name, struct error *err)
 {
 	error_set(

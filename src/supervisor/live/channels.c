@@ -22,37 +22,38 @@
 #include "supervisor/live/control_message.h"
 
 /* The number of descriptors that this process may open. Each connection has two descriptors, and
- * the usual limit of a shell is 1024. This number is enough for the most connections to several
- * ports, and far below the number that a host allows. */
+ * the usual limit of a shell is 1024. This number is enough for the highest allowed number of
+ * connections to several ports, and far below the number that a host allows. */
 #define FILES 8192u
-/* The number of descriptors that connections into the guest may not take. They are kept for
+/* The number of descriptors that connections into the guest must leave free. They are for
  * listeners, logs, clients of control.sock, and connections from the guest. */
 #define FILES_KEPT 256u
 #define CHANNEL_NAME (PUBLISH_NAME + 16)
 #define NAME_FRONT "publish " /* the text before publish_name() in the name of a channel */
-/* The most published ports. It is the default of LIMIT_PUBLISHES. Only tests change that limit, and
- * only to a lower number. */
+/* The greatest number of published ports. It is the default of LIMIT_PUBLISHES. Only tests change
+ * that limit, and only to a lower number. */
 #define PUBLISHED_MAX 64
 
 struct channel {
 	struct list_link link;
 	struct channels *all;
 	char name[CHANNEL_NAME];
-	/* A vsock port: if there is a target, the port is one of the host, else one of the
-	 * guest. */
+	/* The number of a vsock port. If `target` is set, it is a port of the host that the guest
+	 * dials; otherwise a port of the guest. */
 	uint32_t port;
 	/* Each connection into the guest first sends the TCP port for which it was made. */
 	bool tells_port;
-	/* The target to which connections of the guest lead; NULL: the connections of this channel
-	 * lead into the guest. */
+	/* The target to which connections from the guest are led; NULL: connections of this channel
+	 * come from the host and are led into the guest. */
 	struct target *target;
 	struct forward *forward;
-	uint16_t guest_port; /* the guest's TCP port of a published port; else 0 */
+	uint16_t guest_port; /* the guest's TCP port, if the channel is a published port; otherwise
+			      * 0 */
 	int port_fd;	     /* the host's socket of a published port; -1: the channel is not a
 			      * published port */
-	bool guarded;	     /* the published port has a guard */
+	bool guarded;	     /* a guard keeps other users from the published port */
 	bool open;	     /* the live supervisor listens on the published port */
-	bool failing;	     /* the last attempt to open or shut the published port has failed */
+	bool failing;	     /* the last attempt to open or to shut the published port failed */
 };
 
 struct channels {
@@ -61,18 +62,22 @@ struct channels {
 	struct log *log;
 	struct list list;
 	/* The limit on all connections that lead into the guest. All streams of a machine share
-	 * VSOCK_STREAMS, and some of them must be left for clients of the agent. */
+	 * VSOCK_STREAMS, and some streams must stay free for clients of the agent. */
 	struct forward_bound inwards;
 	struct target *mediation; /* the target of the mediation channel; NULL: there is none */
 	uint32_t *host_ports;
 	size_t host_port_count;
 	bool ready;			    /* the guest is ready */
-	struct control_listening listening; /* the guest's last message about its ports */
-	struct loop_watch *settling;	    /* the timer after which the ports follow `listening` */
-	struct loop_watch *trying_again;    /* the timer after which failed ports are tried again */
+	struct control_listening listening; /* the latest message of the guest about the ports on
+					     * which its servers listen */
+	struct loop_watch *settling;	    /* the timer after which the published ports are opened
+					     * and shut as `listening` says */
+	struct loop_watch *trying_again;    /* the timer after which ports that could not be opened
+					     * or shut are tried again */
 };
 
-/* --- how the other side is reached ----------------------------------------------------------- */
+/* --- connecting to the guest
+ * ------------------------------------------------------------------- */
 
 /* Reads the TCP port to which a socket is bound, in network order. *out is 0 if the socket is bound
  * to no port, or is not a TCP/IP socket. Returns 0, or -1 with errno. */
@@ -146,11 +151,12 @@ static void on_failed(void *data, const struct error *why)
 #define PORT_UNGUARDED 'u'
 #define PORT_ENDED 'e' /* the port is not published any more */
 
-/* The guards of published ports (descriptor_guard_port()). The broker holds them, since an attacker
- * who has taken over the live supervisor could make any socket of the live supervisor listen. */
+/* The guards of published ports (descriptor_guard_port()). The broker holds them. An attacker who
+ * controls the live supervisor could otherwise make such a socket listen. */
 static struct port_guard {
 	struct sockaddr_storage of; /* the address of the published port */
-	int fd;			    /* the socket of the guard; -1: this system needs no guard */
+	int fd;			    /* the descriptor of the guard's socket; -1: this operating
+				     * system needs no guard */
 	bool used;
 } guards[PUBLISHED_MAX];
 
@@ -197,11 +203,11 @@ static int set_guard(int port, bool on, struct error *err)
 	return 0;
 }
 
-/* Makes the socket listen, but only at the port that it has. If a socket has no port, listen()
- * gives it a port that the kernel chooses. An attacker in the live supervisor has the same socket.
- * By connecting and disconnecting it, the attacker could remove its port after
- * descriptor_has_port() has checked the port. So the port before listen() is compared with the port
- * after it. ERR_DENIED: the socket has another port, or had none. */
+/* Makes the socket listen at the port to which it is bound. listen() would give a socket without a
+ * port one that the kernel chooses. An attacker in the live supervisor has the same socket. By
+ * connecting and disconnecting it, the attacker could remove its port after descriptor_has_port()
+ * has checked the port. So the port before listen() is compared with the port after it. ERR_DENIED:
+ * the socket was bound to no port, or its port has changed. */
 static int listen_at_its_port(int port, struct error *err)
 {
 	in_port_t before = 0, after = 0;
@@ -311,8 +317,8 @@ static void drop_channel(struct channel *c)
 	free(c);
 }
 
-/* Leads the connections of the listener into the guest. Takes over `listener`, even if the function
- * fails. */
+/* Leads the connections of the listener into the guest. Takes over `listener`: closes it with the
+ * channel, or at once if the function fails. */
 static int lead_inwards(struct channel *c, int listener, struct error *err)
 {
 	const struct forward_spec spec = {
@@ -329,8 +335,9 @@ static int lead_inwards(struct channel *c, int listener, struct error *err)
 	return c->forward ? 0 : -1;
 }
 
-/* Raises the limit of open files. If the system allows only few files, limits the connections into
- * the guest to fewer, so that descriptors are left for the other work of the live supervisor. */
+/* Raises the limit of open files. If the system allows only few open files, lowers the number of
+ * connections into the guest, so that the live supervisor has enough descriptors for its other
+ * work. */
 static void allow_connections(struct channels *all)
 {
 	uint64_t most = limit_get(LIMIT_PUBLISH_CONNECTIONS_ALL), files = fd_raise_limit(FILES);
@@ -352,8 +359,8 @@ static void name_published(const json_t *forward, char out[CHANNEL_NAME])
 	snprintf(out, CHANNEL_NAME, NAME_FRONT "%s", name);
 }
 
-/* Makes the channel of a published port. Takes over the socket `port`, even if the function fails.
- * Returns NULL with an error. */
+/* Makes the channel of a published port. Takes over the socket `port`, and closes it if the
+ * function fails. Returns NULL with an error. */
 static struct channel *new_published(struct channels *all, const json_t *forward, int port,
 				     struct error *err)
 {
@@ -401,8 +408,8 @@ static int add_publish(struct channels *all, const json_t *forward, struct error
 
 /* --- a published port is open while its server in the guest listens -------------------------- */
 
-/* Returns whether a server listens on the channel's port in the guest; true if the guest cannot
- * tell. */
+/* Returns true if a server listens on the channel's port in the guest, or if the guest cannot say
+ * this. */
 static bool has_server(const struct channels *all, const struct channel *c)
 {
 	return !all->listening.told || port_set_has(&all->listening.ports, c->guest_port);
@@ -422,8 +429,8 @@ static int open_port(struct channel *c, struct error *err)
 	return 0;
 }
 
-/* Makes the published port refuse connections. If the system cannot do this, the port stays open,
- * and each connection is closed at once. */
+/* Makes the published port refuse connections. If the operating system cannot do this for an open
+ * port, the port stays open, and each connection is closed at once. */
 static int shut_port(struct channel *c, struct error *err)
 {
 	if (have_port(c->port_fd, PORT_HELD, err) < 0)
@@ -442,16 +449,17 @@ static int follow_server(struct channel *c, struct error *err)
 	return wanted ? open_port(c, err) : shut_port(c, err);
 }
 
-/* Opens the published port if its server in the guest listens, else shuts it, and logs a change.
- * Returns false if this fails, for example while another program has the port. */
+/* Opens the published port if its server in the guest listens, and shuts it otherwise. Logs a
+ * change. Returns false if the port could not be opened or shut, for example while another program
+ * uses it. */
 static bool follow_and_log(struct channel *c)
 {
 	const bool was_open = c->open;
 	struct error err;
 
 	if (follow_server(c, &err) < 0) {
-		/* The number of these lines is not limited, since a guest alone cannot cause the
-		 * failure, and no other line reports it. */
+		/* The number of lines about such failures is not limited. A guest alone cannot
+		 * cause a failure, and nothing else reports it. */
 		if (!c->failing)
 			log_line(c->all->log, "%s: %s; it is tried again", c->name, err.msg);
 		c->failing = true;
@@ -502,8 +510,8 @@ static void on_settled(struct loop *loop, void *data)
 	follow_servers(all);
 }
 
-/* Makes the ports follow all->listening after the time `limit`. Messages of the guest that come
- * before that only change all->listening. */
+/* Opens and shuts the ports as all->listening says, but only after the time `limit`. Messages of
+ * the guest that come before then only change all->listening. */
 static void settle_later(struct channels *all, enum limit limit)
 {
 	struct error err;
@@ -582,8 +590,8 @@ bool channels_unpublish(struct channels *all, const json_t *forward)
 	return true;
 }
 
-/* Adds the channel of the loopback: a connection to a port of the host's loopback leads to the port
- * of the guest that has the same number. */
+/* Adds the channel of the loopback. It leads a connection to any port of the host's loopback to the
+ * guest's port of the same number. */
 static int add_loopback(struct channels *all, int listener, struct error *err)
 {
 	struct channel *c = new_channel(all, err);
@@ -700,7 +708,8 @@ size_t channels_target_ports(const struct channels *channels, uint16_t *ports, s
 	return n;
 }
 
-/* Looks up the name of a target, in the broker. ERR_DENIED: no channel has this target. */
+/* Serves the broker's duty that resolves the name of a target. ERR_DENIED: no channel has this
+ * target. */
 static int serve_target(void *data, const struct broker_message *in, struct broker_message *out,
 			struct error *err)
 {

@@ -18,19 +18,19 @@
 struct console {
 	struct loop *loop;
 	struct log *log;
-	int listen_fd, fd; /* listen_fd: the listener; fd: the connection of the client, -1: there
-			    * is none */
+	int listen_fd, fd; /* listen_fd is the listener; fd is the connection of the client, or -1
+			    * if there is no client */
 	struct loop_watch *listen_watch, *watch;
-	struct loop_watch *again; /* the timer until clients are accepted again; NULL: they are
-				   * accepted now */
+	struct loop_watch *again; /* the timer until clients are accepted again; NULL: clients are
+				   * accepted */
 	console_input_fn *input;
 	void *data;
-	struct buf out;	       /* the bytes that wait for the client */
+	struct buf out;	       /* the bytes of the guest that are not yet sent to the client */
 	uint64_t lost;	       /* the number of bytes that the client did not read in time */
-	uint8_t in[INPUT_MAX]; /* the bytes that the guest has not taken yet */
+	uint8_t in[INPUT_MAX]; /* the bytes of the client that the guest has not accepted yet */
 	size_t in_at, in_len;
-	bool in_ended; /* the client sends no more, but may still read */
-	bool waiting;  /* the bytes for the guest wait for console_room() */
+	bool in_ended; /* the client has shut down its sending side, but may still read */
+	bool waiting;  /* the bytes in `in` are sent when console_room() is called */
 };
 
 static void drop_console_client(struct console *console)
@@ -51,8 +51,8 @@ static void drop_console_client(struct console *console)
 	console->in_ended = console->waiting = false;
 }
 
-/* Sets the events for which the client is watched. LOOP_HUP is always one of them, so that the end
- * of the client is noticed even if no other event is awaited. */
+/* Sets the events for which the loop watches the client. LOOP_HUP is always one of them, so that a
+ * disconnected client is noticed even if no other event is awaited. */
 static void set_events(struct console *console)
 {
 	bool more = !console->in_ended && console->in_len == 0;
@@ -65,7 +65,7 @@ static void set_events(struct console *console)
 	drop_console_client(console);
 }
 
-/* Sends the bytes that wait for the client. Returns -1 if the client has gone. */
+/* Sends the waiting bytes to the client. Returns -1 if the client has disconnected. */
 static int flush_console(struct console *console)
 {
 	while (console->out.len > 0) {
@@ -91,8 +91,8 @@ static void push_input(struct console *console)
 	console->waiting = console->in_len > 0;
 }
 
-/* Reads the bytes that the client has typed, as long as the guest takes them. Returns -1 if the
- * client has gone. */
+/* Reads the bytes that the client has typed, as long as the guest accepts them. Returns -1 if the
+ * client has disconnected. */
 static int receive_typed(struct console *console)
 {
 	while (console->in_len == 0 && !console->in_ended) {
@@ -225,9 +225,9 @@ void console_free(struct console *console)
 {
 	if (!console)
 		return;
-	/* The listener is closed before the client's connection. So a client that loses its
-	 * connection and connects again is refused, and learns that the console has gone. If the
-	 * listener was still open, the console would seem to belong to another client. */
+	/* Closes the listener before the connection of the client. So a client that is disconnected
+	 * and connects again is refused, and learns that there is no console. If the listener were
+	 * still open, the client would believe that another client uses the console. */
 	loop_remove(console->again);
 	loop_remove(console->listen_watch);
 	close(console->listen_fd);

@@ -21,16 +21,17 @@
 
 struct console;
 
-/* Gives the guest `len` bytes that the client has typed. Returns how many bytes were taken. If not
- * all were taken, console_room() is called when there is room again. */
+/* Passes `len` bytes that the client has typed to the guest. Returns the number of bytes that the
+ * guest accepted. If this is less than `len`, console_room() is called when the guest can accept
+ * bytes again. */
 typedef size_t console_input_fn(void *data, const uint8_t *bytes, size_t len);
 
-/* Makes the console. Takes over `listen_fd`, even if the function fails. */
+/* Makes the console. The console closes `listen_fd`, even if the function fails. */
 struct console *console_new(struct loop *loop, int listen_fd, console_input_fn *input, void *data,
 			    struct log *log, struct error *err);
-/* The three functions below accept NULL. console_output() gives the guest's bytes to the client.
- * console_room() says that the guest can take bytes again. console_free() must not be called in the
- * function `input`. */
+/* The three functions below accept NULL. console_output() sends the guest's bytes to the client.
+ * console_room() says that the guest can accept bytes again. console_free() must not be called from
+ * the function `input`. */
 void console_output(struct console *console, const uint8_t *bytes, size_t len);
 void console_room(struct console *console);
 void console_free(struct console *console);

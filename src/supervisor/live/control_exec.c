@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the guest's messages about the commands that run in it. The guest may lie, so these reports
- * are recorded as the guest's word. Their length is limited, and unknown members are dropped. */
+/* Reads the guest's messages about the commands that run in it. The guest may lie, so the audit log
+ * marks these reports with the guest as their origin. The length of a report is limited, and
+ * unknown members are dropped. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@
 #include "supervisor/live/control_message.h"
 
 #define WORDS_MAX 64
-/* The most bytes of argv. A bad byte of the guest becomes U+FFFD, which has three bytes. */
+/* The greatest length of argv, in bytes. An invalid byte of the guest is replaced by U+FFFD, which
+ * has three bytes. */
 #define TEXT_MAX 16384
 
 static json_t *words_of(json_t *message, struct error *err)

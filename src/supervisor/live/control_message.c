@@ -9,9 +9,9 @@
 #include "base/limits.h"
 #include "contract/nat.h"
 
-/* The most objects, arrays and commas in one message. A telemetry message of microagent's agent has
- * some thousands. Without this limit a frame with a million empty arrays, which is small on the
- * wire, would need hundreds of megabytes when it is decoded. */
+/* The greatest number of objects, arrays and commas in one message. A telemetry message of
+ * microagent's agent has some thousands of them. Without this limit, a short frame with a million
+ * empty arrays would need hundreds of megabytes when it is decoded. */
 #define STRUCTURE_MAX 8192
 
 size_t control_result_max(void)

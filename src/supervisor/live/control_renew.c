@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the random bytes that a restored guest gets, so that its machine has its own identity. No
- * other machine has the same bytes. */
+/* Makes the random bytes from which a restored guest makes the identity of its machine. Each call
+ * makes new bytes, so two machines never get the same identity. */
 #include <stdio.h>
 
 #include "base/base64.h"

@@ -25,9 +25,9 @@ struct control_client {
 	int passed; /* a descriptor that came with the request; -1: none came */
 	struct loop_watch *watch, *timer;
 	struct buf in;
-	bool deferred; /* the answer comes later; the entry is kept until then */
-	/* Called when a connection that is kept open has ended; NULL: the connection is not kept
-	 * open. */
+	bool deferred; /* the answer is sent later; the entry is in use until then */
+	/* Called when a connection that stays open after its answer has ended; NULL: the connection
+	 * is closed after the answer. */
 	control_sock_gone_fn *gone;
 	void *gone_data;
 };
@@ -36,28 +36,28 @@ struct control_sock {
 	struct loop *loop;
 	struct log *log;
 	int listen_fd;
-	/* A spare descriptor. If a client comes and no descriptor is free, the spare one is closed.
-	 * So a machine can be ended or put into quarantine even then. -1: the spare descriptor is
-	 * closed. */
+	/* A spare descriptor, which is closed when a client connects and no other descriptor is
+	 * free. So a machine can be ended or put into quarantine even if the live supervisor has
+	 * too many files open. -1: the spare descriptor is already closed. */
 	int spare;
 	struct loop_watch *watch;
-	struct loop_watch *again; /* the timer until clients are accepted again; NULL: they are
-				   * accepted now */
+	struct loop_watch *again; /* the timer until clients are accepted again; NULL: clients are
+				   * accepted */
 	control_sock_fn *fn;
 	void *data;
 	struct control_client clients[CLIENTS_MAX];
 };
 
-/* Makes the spare descriptor, if the process has a free one. It is a duplicate of the standard
- * input, since a confined live supervisor may not open /dev/null. */
+/* Makes the spare descriptor, if the process may still open a descriptor. It is a duplicate of the
+ * standard input, since a confined live supervisor cannot open /dev/null. */
 static void keep_spare(struct control_sock *server)
 {
 	if (server->spare < 0)
 		server->spare = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 }
 
-/* Listens for clients. No client is accepted while every entry is in use, or no descriptor is free.
- * The kernel's queue then holds the next clients. */
+/* Accepts clients while an entry and a descriptor are free. At other times new clients wait in the
+ * kernel's queue. */
 static void listen_for_askers(struct control_sock *server)
 {
 	bool room = false;
@@ -89,8 +89,8 @@ static void end_client(struct control_client *client)
 	listen_for_askers(client->server);
 }
 
-/* Sends the answer. The answer is small and the socket's buffer is empty, so the whole answer fits
- * at once. If the client itself has filled the buffer, a part of the answer is lost. */
+/* Sends the answer. The answer is small and the buffer of the socket is empty, so send() accepts
+ * the whole answer. Only a client that has filled the buffer itself loses a part of it. */
 static void send_answer(int fd, const json_t *answer)
 {
 	autofree char *text = answer ? json_line(answer, NULL) : NULL;
@@ -150,8 +150,8 @@ static void hear_kept(struct control_client *client)
 	fn(data, n > 0);
 }
 
-/* Stops reading from the client until the answer is sent. The end of the client is not noticed
- * meanwhile. */
+/* Stops reading from the client until the answer is sent. The live supervisor does not notice
+ * meanwhile if the client disconnects. */
 void control_sock_defer(struct control_client *client)
 {
 	loop_remove(client->watch);
@@ -171,8 +171,8 @@ int control_sock_passed(struct control_client *client)
 	return steal_fd(&client->passed);
 }
 
-/* Reads bytes of a request. Descriptors may come with them; only the first descriptor of a request
- * is kept. */
+/* Reads bytes of a request. Descriptors may be passed with them. Keeps the first descriptor of a
+ * request and closes all others. */
 static ssize_t receive_request(struct control_client *client, uint8_t *room)
 {
 	int passed = -1;
@@ -261,8 +261,8 @@ static void accept_later(struct control_sock *server)
 	listen_for_askers(server);
 }
 
-/* Accepts a client. If no descriptor is free, closes the spare one for the client. Returns -1 if no
- * client can be accepted now. */
+/* Accepts a client. If no descriptor is free, first closes the spare descriptor. Returns -1 if no
+ * client can be accepted at present. */
 static int accept_asker(struct control_sock *server)
 {
 	struct error err = {0};

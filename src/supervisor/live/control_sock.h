@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serves control.sock, by which a live supervisor gets requests. Each connection has one request
- * and one answer. Both are JSON objects in one line. The server runs in the live supervisor's loop.
- * The client is a command of a supervisor.
+ * Serves control.sock, the socket by which commands send requests to a live supervisor. Each
+ * connection carries one request and one answer. Each of these is a JSON object in one line. The
+ * server runs in the live supervisor's loop. The client is a command of a supervisor.
  */
 #ifndef SUPERVISOR_CONTROL_SOCK_H
 #define SUPERVISOR_CONTROL_SOCK_H
@@ -18,7 +18,9 @@
 #include "contract/request.h"
 
 #define CONTROL_SOCK_NAME "control.sock"
-#define CONTROL_SOCK_CLIENTS 8 /* the most clients at the same time; further clients wait */
+#define CONTROL_SOCK_CLIENTS \
+	8 /* the greatest number of clients at the same time; further clients
+			        * wait */
 
 struct control_sock;
 
@@ -28,25 +30,26 @@ struct control_client; /* a client with one request, which waits for its answer 
  * NULL, the connection is closed without an answer, unless the function has deferred the answer. */
 typedef json_t *control_sock_fn(void *data, const json_t *request, struct control_client *client);
 
-/* Makes the server. Takes over `listen_fd`, even if the function fails. */
+/* Makes the server. The server closes `listen_fd`, even if the function fails. */
 struct control_sock *control_sock_new(struct loop *loop, int listen_fd, control_sock_fn *fn,
 				      void *data, struct log *log, struct error *err);
 /* Frees the server. Accepts NULL. Must not be called in `fn`. */
 void control_sock_free(struct control_sock *server);
 
 /* Defers the answer to a request that takes long. Afterwards control_sock_answer() must be called
- * once for the client, or the server must be freed. Until then the client counts in
+ * once for the client, or the server must be freed. Until the answer is sent, the client counts in
  * CONTROL_SOCK_CLIENTS. */
 void control_sock_defer(struct control_client *client);
 /* Sends the deferred answer and closes the connection. Afterwards `client` is not valid any
  * more. */
 void control_sock_answer(struct control_client *client, const json_t *answer);
-/* Returns the descriptor that came with the request; -1: none came. The caller closes it. */
+/* Returns the descriptor that was passed with the request, which the caller closes; -1: no
+ * descriptor was passed. */
 int control_sock_passed(struct control_client *client);
-/* Keeps the connection open after the answer, as the client's lifeline. `fn` is called once, in one
- * of two cases. If the client has sent a byte, `let_go` is true. If the connection has ended
- * because the client closed it or died, `let_go` is false. The connection is closed before this
- * call. */
+/* Keeps the connection open after the answer, as the client's lifeline. `fn` is called once. Its
+ * argument `let_go` is true if the client has sent a byte, which says that it needs the lifeline no
+ * longer. `let_go` is false if the connection has ended without such a byte. The connection is
+ * closed before this call. */
 typedef void control_sock_gone_fn(void *data, bool let_go);
 void control_sock_keep(struct control_client *client, control_sock_gone_fn *fn, void *data);
 /* Returns the answer to a refused request, {"ok":false,"error","errorCode"}. The caller releases
@@ -56,13 +59,13 @@ json_t *control_sock_refusal(const struct error *error);
 /* --- control_power.c ------------------------------------------------------------------------- */
 
 /* Returns a request with the command `command`, and with the requestID and the role of the caller.
- * The events that the request causes have this requestID and role (live_asked_by()). The caller
+ * These two are recorded in the events that the request causes (live_asked_by()). The caller
  * releases the request. */
 json_t *control_sock_request(const char *command, const struct identity *identity,
 			     struct error *err);
 /* Asks the live supervisor to end its machine (control_ask()). `identity` is that of the caller. If
- * `keep` is true, a machine in quarantine, or one that is being put into quarantine, is not ended.
- * The function then fails with ERR_CONFLICT and the reason code of a quarantine. */
+ * `keep` is true, and the machine is in quarantine or is being put into quarantine, does not end it
+ * but fails with ERR_CONFLICT and the reason code of a quarantine. */
 int control_sock_power(int workspace_fd, const char *action, const struct identity *identity,
 		       bool keep, uint64_t deadline_ns, struct error *err);
 

@@ -9,7 +9,7 @@
 #include "base/framed.h"
 #include "base/json.h"
 
-/* The phases of the stream. They decide which messages may come next from the guest. */
+/* The phases of the stream. The phase decides which messages the guest may send next. */
 enum phase {
 	PHASE_LISTENING,  /* the guest has not connected yet */
 	PHASE_HELLO,	  /* the guest has connected, and its hello must come next */
@@ -27,10 +27,11 @@ struct control_stream {
 	struct framed guest;
 	enum phase phase;
 	bool workload;
-	bool time_due; /* the time must be sent after the messages that are queued now */
-	/* Each is true while the guest has not answered the question of this kind. */
+	bool time_due; /* the time must be sent when the messages that are now queued have been
+		        * sent */
+	/* Each is true while the guest has not yet answered the message of this kind. */
 	bool mounting, publishing, quiescing, settling;
-	/* The guest's commands stand still until the host tells the guest the time. */
+	/* The guest has stopped its commands until the host sends the time. */
 	bool resting;
 	json_t *config; /* the config, until it is sent; then NULL */
 	struct control_stream_events events;
@@ -60,8 +61,8 @@ static void break_off(struct control_stream *stream, const struct error *err)
 
 /* --- messages to the guest ------------------------------------------------------------------- */
 
-/* Queues a message, and sends as much of the queue as possible. Takes over the reference to the
- * message. */
+/* Queues a message, and sends as much of the queue as the socket accepts. Releases the message,
+ * even on an error. */
 static int control_post(struct control_stream *stream, json_t *message, struct error *err)
 {
 	json_auto_t *owned = message;
@@ -95,9 +96,9 @@ static int on_hello(struct control_stream *stream, const json_t *message, struct
 	return control_post(stream, steal_ptr(&stream->config), err);
 }
 
-/* Handles the guest's answer to a question. If the guest could not do what the question asks for,
- * the answer has the reason. *due is true while the question waits for its answer; at most one
- * question of each kind waits. */
+/* Handles the guest's answer to a question. The answer has a reason if the guest could not do what
+ * the question asks for. *due is true while the question is not answered; at most one question of
+ * each kind is open at a time. */
 static int on_answer(struct control_stream *stream, bool *due, const json_t *message,
 		     void (*tell)(void *data, const char *why), const char *name, struct error *err)
 {
@@ -235,13 +236,13 @@ static const struct framed_owner guest_owner = {
 	.input = on_guest_input,
 	.drained = on_guest_drained,
 	.lost = on_guest_lost,
-	/* The guest may have sent its result before the connection ended, so everything that it has
-	 * sent is read first. */
+	/* The guest may have sent its result just before the connection ended. So everything that
+	 * it has sent is read before the end is handled. */
 	.hears_out = true,
 };
 
-/* Accepts the first connection, which is that of the guest, and closes the listener for this
- * boot. */
+/* Accepts the first connection, which is the guest's, and closes the listener: no second connection
+ * is accepted in this boot. */
 static void on_guest_dials(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct control_stream *stream = data;
@@ -263,7 +264,8 @@ static void on_guest_dials(struct loop *loop, int fd, uint32_t events, void *dat
 	}
 }
 
-/* --- the stream's life ----------------------------------------------------------------------- */
+/* --- making and freeing
+ * ------------------------------------------------------------------------- */
 
 struct control_stream *control_stream_new(struct loop *loop, int listen_fd, const json_t *config,
 					  bool workload, const struct control_stream_events *events,
@@ -312,8 +314,8 @@ void control_stream_push_time(struct control_stream *stream)
 
 	if (stream && stream->resting)
 		return;
-	/* If the guest does not read, no more times are queued for it. When it reads again, it gets
-	 * only the time of that moment. */
+	/* While the guest does not read, no further times are queued for it. When it reads again,
+	 * it gets only the time of that moment. */
 	if (stream)
 		stream->time_due = stream->guest.out.len > 0;
 	if (!control_stream_is_ready(stream) || stream->time_due)
@@ -359,8 +361,8 @@ int control_stream_publish(struct control_stream *stream, const json_t *forward,
 {
 	if (require_ready(stream, err) < 0)
 		return -1;
-	/* An earlier question was given up, and the guest may still answer it. That answer would be
-	 * taken for the answer to the new question. */
+	/* The live supervisor has stopped waiting for the answer to an earlier question. That
+	 * answer may still come, and could be mistaken for the answer to the new question. */
 	if (stream->publishing)
 		return error_set(
 			err, ERR_UNAVAILABLE,
@@ -385,8 +387,9 @@ int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct e
 {
 	if (require_ready(stream, err) < 0)
 		return -1;
-	/* An earlier question was given up, and its answer has not come yet. That answer also
-	 * counts as the answer to the new question. */
+	/* The live supervisor has stopped waiting for the answer to an earlier question, and that
+	 * answer has not come yet. No second question is sent: the answer to the first one serves
+	 * for both. */
 	if (stream->quiescing)
 		return 0;
 	if (control_post(stream, control_quiesce(goes_on, err), err) < 0)
@@ -397,7 +400,8 @@ int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct e
 
 void control_stream_go_on(struct control_stream *stream)
 {
-	/* Until the guest has answered, its commands may not stand still yet. */
+	/* While the guest has not answered, it may not have stopped its commands yet. The time
+	 * would then come too early to let them go on. */
 	if (!stream || !stream->resting || stream->quiescing)
 		return;
 	stream->resting = false;

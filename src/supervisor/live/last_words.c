@@ -48,8 +48,8 @@ static const char *take_last_line(const char *text, size_t *len, size_t *line_le
 	return text + begin;
 }
 
-/* Returns whether the line is the one that microagent-init writes at an orderly end. An unfinished
- * line of another program may stand before it in the same line. */
+/* Returns true if the line is the one that microagent-init writes when it ends the machine in
+ * order. The line may begin with unfinished output of another program. */
 static bool is_orderly(const char *line, size_t len)
 {
 	size_t wanted = sizeof(LINE) - 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The last LAST_WORDS_BYTES of the guest's serial console. They come from the guest and are not
- * trusted. */
+/* The last LAST_WORDS_BYTES bytes of the guest's serial console. The guest has written them, so
+ * they are not trusted. */
 #ifndef SUPERVISOR_LAST_WORDS_H
 #define SUPERVISOR_LAST_WORDS_H
 
@@ -16,8 +16,8 @@ struct last_words {
 };
 
 void last_words_add(struct last_words *words, const uint8_t *bytes, size_t len);
-/* Returns whether the last line is the one that microagent-init writes at an orderly end
- * (base/agent_wire.h). Lines of the kernel about the restart may follow it. */
+/* Returns true if the last line is the one that microagent-init writes when it ends the machine in
+ * order (base/agent_wire.h). Lines of the kernel about the restart may follow that line. */
 bool last_words_tell_order(const struct last_words *words);
 
 #endif

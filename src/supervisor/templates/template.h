@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Machines that are made to be saved, and machines that are restored from a template. A template is
- * a directory with template.json, ram, state, and the disk that belongs to them. A session has a
- * copy of the template's disk (session/bases). The facts in template.json describe the properties
- * of the host, and the files, on which the saved machine depends. If one of these facts is
- * different now, or a file has changed, the machine is not restored but boots.
+ * a directory with template.json, ram, state, and the disk of the same moment. A session has a copy
+ * of the template's disk (session/bases). The facts in template.json describe the properties of the
+ * host, and the files, on which the saved machine depends. If one of these facts differs now, or a
+ * file has changed, the machine boots and is not restored.
  */
 #ifndef SUPERVISOR_TEMPLATE_H
 #define SUPERVISOR_TEMPLATE_H
@@ -29,13 +29,13 @@
 struct template
 {
 	enum vm_origin origin;
-	int ram_fd;	 /* the memory; -1: the origin is VM_COLD, or the memory is in the
-				  * state */
-	int state_fd;	 /* the saved state, for VM_RESTORED; else -1 */
-	int siblings_fd; /* the socket of template_siblings.h; -1: there is none */
+	int ram_fd;	 /* the descriptor of the memory; -1: the origin is VM_COLD, or the memory
+			  * is a part of the saved state */
+	int state_fd;	 /* the descriptor of the saved state, for VM_RESTORED; otherwise -1 */
+	int siblings_fd; /* the descriptor of the socket of template_siblings.h; -1: there is
+			  * none */
 	bool has_card;	 /* for VM_RESTORED: the saved state has a network card */
-	/* The address by which the guest knows the card; "": the address that the card itself
-	 * has. */
+	/* The MAC address that the guest has recorded for the card; "": the card's own address. */
 	char card_mac[MAC_TEXT];
 	/* The facts of a machine that can be saved; NULL: the machine cannot be saved. */
 	json_t *facts;
@@ -48,15 +48,15 @@ struct template
 		.origin = VM_COLD, .ram_fd = -1, .state_fd = -1, .siblings_fd = -1 \
 	}
 
-/* Begins a template: makes the memory and the facts for a machine that will be saved. Hashes the
- * boot files. */
+/* Begins a template. Makes the memory and the facts for a machine that will be saved. Hashes the
+ * boot files, since their digests are among the facts. */
 int template_begin(const struct backend *backend, const struct config *config,
 		   enum accelerator accelerator, const struct boot_files *files,
 		   struct template *out, struct error *err);
-/* Opens the template in `directory`. If the machine cannot be restored from it, this is not an
- * error, and out->why has the reason. Hashes the root disk if it was not hashed yet. If `own` is
- * true, the machine gets its own memory, and does not share the template's memory with other
- * machines. */
+/* Opens the template in `directory`. If the machine cannot be restored from it, sets out->why to
+ * the reason. This is not an error, since the machine can boot. Hashes the root disk if it was not
+ * hashed yet. If `own` is true, the machine gets its own memory, and does not share the template's
+ * memory with other machines. */
 void template_open(const char *directory, bool own, const struct backend *backend,
 		   const struct config *config, enum accelerator accelerator,
 		   struct boot_files *files, struct template *out);

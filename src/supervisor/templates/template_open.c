@@ -22,8 +22,8 @@
 
 #define FORMAT 1
 #define RECORD_BYTES (1u << 20)
-/* The greatest difference between two measurements of the frequency of one time-stamp counter, in
- * thousandths. */
+/* The tolerance, in thousandths, when two measurements of the time-stamp counter's frequency are
+ * compared: two measurements of one counter differ by no more than this. */
 #define TSC_TOLERANCE 1
 
 void template_close(struct template *template)
@@ -159,16 +159,17 @@ static int compare_facts(const json_t *then, json_t *now, struct error *err)
 	return 0;
 }
 
-/* Returns whether template.json is about a fork. The template of a fork was made just now, only for
- * the fork's children, and has no digest. */
+/* Returns true if template.json describes a fork. The template of a fork has no digest of its
+ * state, because it was made just now, and only the fork's children use it. */
 static bool is_of_fork(const json_t *record)
 {
 	return !json_object_get(json_object_get(record, TEMPLATE_STATE), "sha256");
 }
 
-/* For a fork, keeps the digest of the parent's initrd in the facts. A restored machine never reads
- * the initrd, because the guest agent is in its memory. The children of a fork have the running
- * agent of their parent, even if the file of the initrd has changed since then. */
+/* For a fork, replaces the digest of the initrd in the facts by that of the parent's initrd. A
+ * restored machine never reads the initrd, because the guest agent is already in its memory. The
+ * children of a fork have the running agent of their parent, even if the file of the initrd has
+ * changed since then. */
 static int keep_agent_of_parent(const json_t *record, json_t *facts, struct error *err)
 {
 	json_t *then = json_object_get(json_object_get(record, "facts"), "initrd");
@@ -203,8 +204,8 @@ static int open_saved(int dir, const json_t *record, const char *name, struct er
 	return steal_fd(&fd);
 }
 
-/* Requires that the root disk is the disk of the template. If memory and disk were from different
- * moments, the guest would damage its file systems. */
+/* Requires that the root disk is the disk of the template. A guest whose memory and disk were of
+ * different moments would damage its file systems. */
 static int require_disk(const json_t *record, struct boot_files *files, struct error *err)
 {
 	const char *disk = json_text(json_object_get(record, "disk"), "sha256", "");
@@ -252,9 +253,9 @@ static int open_from(int dir, const json_t *record, bool own, struct template *t
 
 /* Finds out which network card the saved state contains. A machine that was saved while it ran
  * keeps its card, and its guest keeps sending from that card's address. The saved state of a
- * template has no card; its card is plugged in later. The address is checked for two reasons: the
- * live supervisor wrote the record, so it may be false; and the address becomes a part of the VMM's
- * command line. */
+ * template has no card; a card is plugged in after the restore. The address is checked, because a
+ * live supervisor, which an attacker may control, wrote the record, and because the address becomes
+ * a part of the VMM's command line. */
 static int find_saved_card(const json_t *record, const struct config *config,
 			   struct template *template, struct error *err)
 {

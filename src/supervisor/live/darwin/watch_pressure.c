@@ -18,7 +18,7 @@
 #include "base/limits.h"
 #include "base/platform/waitable.h"
 
-/* The memory that the loop's thread and the thread of libdispatch use. */
+/* The memory that is shared by the loop's thread and the thread of libdispatch. */
 struct pressure {
 	dispatch_source_t source;
 	int wake;
@@ -28,7 +28,7 @@ struct pressure {
 struct watch_pressure {
 	struct loop_watch *watch;
 	struct pressure *pressure;
-	uint64_t told_ns; /* the time of the last report; 0: there was none */
+	uint64_t told_ns; /* the time of the last report; 0: nothing was reported yet */
 	watch_pressure_fn *fn;
 	void *data;
 };

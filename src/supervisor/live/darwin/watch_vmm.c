@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports that a VMM cannot be watched. On macOS the processes of a machine belong to the system
- * and run as one of its services. No other process can see the children and sockets of such a
- * service. */
+/* Reports that a VMM cannot be watched. On macOS a service of the system runs each machine. No
+ * other process can list the children and sockets of such a service. */
 #include "supervisor/live/watch_vmm.h"
 
 static int cannot_watch(struct error *err)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the broker of a live supervisor. The live supervisor reads what a guest, its VMM and its
- * companions write, so it may be taken over one day. For this case it has no more rights than it
- * needs (live_confine.c), and a broker does the duties that need more rights. The broker is a copy
- * of this process, forked when the VMM runs and before the first byte of the guest is read. The
- * table below has every duty of the broker, with the reason for each.
+ * companions write, so an attacker in the guest may gain control of it. Therefore it has no more
+ * rights than it needs (live_confine.c), and a broker does the duties that need more rights. The
+ * broker is a copy of this process, forked when the VMM runs and before the first byte of the guest
+ * is read. The table below has every duty of the broker, with the reason for each.
  *
  * The supervisor stays the parent of bwrap and of the companions, even of those companions that the
- * broker starts. They end with the supervisor, and so does the broker. When the broker ends, the
- * supervisor ends too, and all other processes with it: without the broker the supervisor could not
- * end any of them.
+ * broker starts. These processes and the broker exit with the supervisor. When the broker exits,
+ * the supervisor exits too, and all other processes with it: without the broker the supervisor
+ * could end none of them.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -34,7 +34,8 @@
 #define ROWS_MAX 16
 
 /* The VMM's pidfd, by which the broker can kill the VMM even if the VMM does not descend from the
- * supervisor any more. This happens if the cell's monitor, the parent of the VMM, ends first. */
+ * supervisor any more. The VMM loses this descent if the monitor of its cell, which is its parent,
+ * exits first. */
 static int vmm_pidfd = -1;
 
 static size_t list_duties(struct live *live, struct watch_vmm *vmm,
@@ -91,8 +92,8 @@ static void begin_broker(void *data)
 	live_quarantine_prepare();
 }
 
-/* Ends this process when the broker has ended. Without the broker only the end of this process can
- * end the VMM. */
+/* Exits when the broker has exited. Without the broker, the supervisor can end the VMM only by its
+ * own exit. */
 static void on_broker_lost(struct loop *loop, int code, void *data) __attribute__((noreturn));
 static void on_broker_lost(struct loop *loop, int code, void *data)
 {
@@ -144,10 +145,11 @@ static void note_broker(struct live *live)
 	live_runtime_write(live);
 }
 
-/* Makes the sockets of this process refuse descriptors that other processes send. Only control.sock
- * still takes descriptors, since commands send them to the supervisor by it. The reason: the broker
- * does things for the supervisor's sockets that it does not do for the VMM's sockets. So a VMM that
- * was taken over must not pass its sockets to a supervisor that was taken over. */
+/* Makes the sockets of this process refuse descriptors that other processes pass. Only the socket
+ * control.sock still accepts them, since commands pass descriptors to the supervisor through it.
+ * The broker does things for the supervisor's sockets that it does not do for the VMM's sockets. So
+ * an attacker who controls the VMM and the supervisor must not be able to pass a socket of the VMM
+ * to the supervisor. */
 static int refuse_passed(struct error *err)
 {
 	DIR *own = opendir("/proc/self/fd");
@@ -190,14 +192,14 @@ int live_broker_begin(struct live *live, struct error *err)
 		return error_prefix(err, "broker");
 	for (size_t i = spec.nkeep - sockets; i < spec.nkeep; i++)
 		close(keep[i]);
-	/* A process with this descriptor could write the proof of a quarantine, so only the broker
-	 * keeps it. */
+	/* Only the broker keeps this descriptor, because a process that has it could write the
+	 * proof of a quarantine. */
 	cleanup_close(&live->proof_fd);
 	if (audit && audit->security_fd >= 0)
 		close(steal_fd(&audit->security_fd));
-	/* From now on only the broker has this descriptor. When a process is moved through it, the
-	 * kernel checks the rights of the user that has opened it. If root runs machines, this user
-	 * was root. */
+	/* Only the broker keeps this descriptor of cgroup.procs. When a process is moved by writing
+	 * to it, the kernel checks the rights of the user who opened it. If root runs machines,
+	 * that user was root. */
 	cleanup_close(&live->cgroup.home);
 	note_broker(live);
 	return loop_add_proc(live->loop, &live->broker, on_broker_lost, live, err) ? 0 : -1;

@@ -41,12 +41,13 @@
 #include "supervisor/live/live.h"
 
 #define OWN_PROCESS "/proc/self"
-/* Functions of base/platform name descriptors by this path, so it must be readable. */
+/* Functions of base/platform open descriptors by paths in this directory, so it must be
+ * readable. */
 #define OWN_THREAD "/proc/thread-self"
 #define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
-/* The conditions under which setsockopt() is allowed for one option. SO_PASSRIGHTS is not an
- * allowed option, since with it a socket would take descriptors again (live_broker.c). */
+/* The conditions under which setsockopt() is allowed for one option. SO_PASSRIGHTS must not be
+ * allowed: with it a socket could accept descriptors again (live_broker.c). */
 #define OPTION(at, name)                                               \
 	{                                                              \
 		{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = (at)},        \
@@ -55,8 +56,8 @@
 		}                                                      \
 	}
 
-/* The allowed system calls. The flag MSG_FASTOPEN is forbidden. With it a socket connects to the
- * address to which a message is sent, and Landlock does not prevent this, since
+/* The allowed system calls. The flag MSG_FASTOPEN is forbidden. With this flag, sending a message
+ * also connects the socket to an address, and Landlock does not prevent that connection, since
  * tcp_sendmsg_fastopen() of Linux does not call security_socket_connect(). */
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(epoll_wait), .reason = "the loop waits"},
@@ -101,9 +102,9 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(pipe2), .reason = "the stderr of what the broker starts"},
 	{.number = SCMP_SYS(close), .reason = "connections and files end"},
 	ISOLATE_FCNTL_FACTS,
-	/* F_SETFL may only set O_NONBLOCK. With O_ASYNC the kernel would send signals (isolate.h).
-	 * Without O_NONBLOCK an open file description that other processes share, for example that
-	 * of the siblings' listener, would become blocking for them too. */
+	/* F_SETFL may only set O_NONBLOCK, and must set it. With O_ASYNC the kernel would send
+	 * signals (isolate.h). Without O_NONBLOCK an open file description that other processes
+	 * share, for example that of the siblings' listener, would become blocking for them too. */
 	{.number = SCMP_SYS(fcntl),
 	 .reason = "not blocking",
 	 .only = {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = F_SETFL},
@@ -174,10 +175,10 @@ static const struct isolate_syscall allowed[] = {
 
 /*
  * Keeps the right to end the children of this process. When this process dies, the kernel sends
- * each child a signal in the name of this process, so the kernel checks the rights of this process.
- * A process without capabilities may only send signals to processes that have its own real user id.
- * So the real user id becomes that of the VMM's processes. The effective user id does not change,
- * so that files still belong to it.
+ * each child a signal, as if this process had sent it. So the kernel checks the rights of this
+ * process. A process without capabilities may send signals only to processes with the same real
+ * user id. So this process takes the real user id of the VMM's processes. The effective user id
+ * does not change, so that the process can still access its files.
  */
 static int keep_ending_children(const struct live *live, struct error *err)
 {
@@ -190,9 +191,9 @@ static int keep_ending_children(const struct live *live, struct error *err)
 
 /*
  * First gives the supervisor its own root directory, and then adds Landlock. Landlock alone would
- * bind only the supervisor: if the supervisor passed a directory of the host's mount namespace to
- * its VMM, the VMM could leave this directory by `..`. runtime.json says which of the two
- * protections the supervisor has.
+ * restrict only the supervisor. If the supervisor passed a descriptor of a directory of the host to
+ * its VMM, the VMM could open other directories of the host by `..`. runtime.json says which of the
+ * two protections the supervisor has.
  */
 static int confine_to(struct live *live, const struct isolate_reach *reach, struct error *err)
 {

@@ -2,24 +2,23 @@
 /*
  * Makes the guard of a live supervisor. When the live supervisor dies, the kernel ends its
  * children, and their children too, by the signal for which each of them has asked
- * (PR_SET_PDEATHSIG). There is a moment in which this does not work: after bwrap has made the
- * process of its cell by clone(), and before that process has called prctl(). If bwrap dies in that
- * moment, the process has no parent. It then waits for bwrap for ever, or becomes the program for
- * which it was made, and it holds the lease.
+ * (PR_SET_PDEATHSIG). There is a moment in which this fails: after bwrap has made the process of
+ * its cell by clone(), and before that process has called prctl(). If bwrap dies in that moment,
+ * the process loses its parent. It then waits for bwrap for ever, or executes the program for which
+ * it was made. In both cases it keeps the lease.
  *
  * So the supervisor has a parent, the guard. The kernel makes the guard the parent of every process
- * below it that has lost its own parent. When the supervisor has ended, for whatever reason, the
+ * below it that has lost its own parent. When the supervisor has exited, for whatever reason, the
  * guard ends all these processes. The guard is forked at the very beginning, and it reads nothing.
  * It has two files open: the lease, so that the workspace counts as running while any process of
- * the workspace is left, and the root file system, only for reading. While the supervisor lives,
- * nothing depends on the guard. No process ends because the guard ends, since the guard could end
- * in the moment described above.
+ * the workspace lives, and the root file system, only for reading. While the supervisor lives,
+ * nothing depends on the guard. If the guard exits, no other process exits with it.
  *
- * When the guest has ended in order, the guard gives the lease back, and lets the root file system
- * be hashed. So its digest is known before a command asks for it. No process waits for this digest.
- * The guard is not a part of the workspace any more, and gives up if the file is written to,
- * removed or touched. If the guard is killed before it has the digest, only the digest is not
- * known.
+ * When the guest has ended in order, the guard closes the lease and starts the hashing of the root
+ * file system, so that the digest is known before a command needs it. No process waits for this
+ * digest. Without the lease the guard is no longer a process of the workspace. It gives up if the
+ * file is written to, removed or touched. If the guard is killed before the digest is computed, the
+ * only consequence is that the digest is not known.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,14 +49,14 @@ static void kill_children(void)
 	autofile FILE *list = fopen("/proc/thread-self/children", "re");
 	char number[16];
 
-	/* Only this process can reap these children. Until it has reaped a child, the kernel gives
-	 * the child's pid to no other process. */
+	/* Only this process can reap these children. Until it reaps a child, the child's pid cannot
+	 * pass to another process. */
 	while (list && fscanf(list, "%15s", number) == 1)
 		kill((pid_t)strtol(number, NULL, 10), SIGKILL);
 }
 
-/* Returns a descriptor that becomes readable when the file of the root file system changes its
- * contents, its attributes or its number of names; -1 if the file cannot be watched. */
+/* Returns a descriptor that becomes readable when the contents, the attributes or the number of
+ * hard links of the root file system's file change; -1 if the file cannot be watched. */
 static int watch_root(int root)
 {
 	autoclose int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -69,8 +68,9 @@ static int watch_root(int root)
 	return steal_fd(&watch);
 }
 
-/* Waits until the file has not changed for some time, since the memory of digests takes no file
- * that was written to just before. Returns false if the file changes meanwhile. */
+/* Waits until the file has been unchanged for some time, since the cache does not remember the
+ * digest of a file that was written to just before (store/digests.h). Returns false if the file
+ * changes meanwhile. */
 static bool stays_as_it_is(int watch)
 {
 	struct pollfd slot = {.fd = watch, .events = POLLIN};
@@ -80,8 +80,8 @@ static bool stays_as_it_is(int watch)
 	return descriptor_poll(&slot, 1, settled) == 0;
 }
 
-/* Removes the workspace's name from the title of this process, and only then gives the lease back.
- * So a command that finds the lease free finds no process with that name. */
+/* Removes the workspace's name from the title of this process, and then closes the lease. In this
+ * order, a command that finds the lease free does not find a process with that name. */
 static void leave_workspace(const struct live *live)
 {
 	struct live nameless = *live;
@@ -107,8 +107,8 @@ static void hash_root(int root)
 	(void)digest_of(root, DIGEST_FILE, sha256, &ignored);
 }
 
-/* Waits for the end of the supervisor, and also reaps other children. Returns the wait status of
- * the supervisor; 0 if it is not known. */
+/* Waits for the exit of the supervisor, and also reaps other children. Returns the wait status of
+ * the supervisor; 0 if the status is not known. */
 static int wait_for_supervisor(pid_t supervisor)
 {
 	int status = 0;
@@ -123,15 +123,16 @@ static int wait_for_supervisor(pid_t supervisor)
 static void be_guard(const struct live *live, pid_t supervisor) __attribute__((noreturn));
 static void be_guard(const struct live *live, pid_t supervisor)
 {
-	/* The file is opened again, since the lock belongs to the supervisor's descriptor. So the
-	 * new descriptor has no lock, and the lock ends with the supervisor. */
+	/* The file is opened again, because its lock belongs to the open file description of the
+	 * supervisor's descriptor. The new descriptor has no lock, so the lock ends with the
+	 * supervisor. */
 	int root = file_reopen(LIVE_ROOTFS, O_RDONLY | O_CLOEXEC);
 	const int keep[] = {LIVE_LEASE, root};
 	int status;
 
 	fd_close_others(keep, root < 0 ? 1 : 2);
 	status = wait_for_supervisor(supervisor);
-	/* The children of a killed process become children of the guard. So the list of children is
+	/* The children of a killed process become children of the guard, so the list of children is
 	 * read again. */
 	do
 		kill_children();
@@ -152,8 +153,8 @@ int live_guard_begin(struct live *live, struct error *err)
 
 	if (process_adopt_orphans() < 0)
 		return error_errno(err, errno, "guard");
-	/* The title is set before the fork, since a command looks for the guard of a supervisor as
-	 * soon as the supervisor answers. */
+	/* The title is set before the fork, since a command looks for the guard as soon as the
+	 * supervisor has answered. */
 	(void)lease_guard_role(&ws, role, &ignored);
 	live_set_title(live, role);
 	process_set_name(LEASE_GUARD);

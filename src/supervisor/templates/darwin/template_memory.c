@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/templates/template_memory.h"
 
-/* Sets the error that machines cannot be saved, since no backend of macOS saves machines. */
+/* Sets the error which says that machines cannot be saved on macOS, since no backend of macOS saves
+ * machines. */
 static int not_here(struct error *err)
 {
 	return error_set(err, ERR_UNSUPPORTED,

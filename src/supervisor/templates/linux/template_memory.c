@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the memory of a guest that is saved or restored, as a file in memory. A VMM opens this file
- * by a name in /proc, and opens it for writing even if it never writes. So if a VMM was taken over,
- * only a seal keeps it from writing into the machines that share the memory (fcntl(2),
- * F_ADD_SEALS).
+ * by a path in /proc, and for writing, even if it only reads. The machines that are restored from
+ * one template share the file. So only a seal keeps a VMM that its guest controls from writing into
+ * the memory of the other machines (fcntl(2), F_ADD_SEALS).
  */
 #include "supervisor/templates/template_memory.h"
 
@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-/* Linux has this seal from 6.3 on. Older headers do not name it. */
+/* Linux has this seal since 6.3. Headers of older versions do not define it. */
 #ifndef F_SEAL_EXEC
 #define F_SEAL_EXEC 0x20
 #endif
@@ -30,8 +30,8 @@ int template_memory_new(uint64_t bytes, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* Copies the bytes from the offset `at` to the offset `end`. They are data in `from`, and a hole in
- * `to`. */
+/* Copies the bytes from the offset `at` to the offset `end`. In `from` there is data at these
+ * offsets, and in `to` there is a hole. */
 static int copy_extent(int from, int to, off_t at, off_t end, struct error *err)
 {
 	size_t len = (size_t)(end - at);
@@ -68,10 +68,11 @@ static int copy_extents(int from, int to, uint64_t *copied, struct error *err)
 	}
 }
 
-/* Seals the memory. F_SEAL_EXEC fixes the rights to execute, and so every mode that the system
- * calls of a live supervisor can set. Without this seal a live supervisor could remove the rights
- * of the memory after a command has checked them and before a VMM opens the memory. Kernels before
- * 6.3 do not know this seal, and set only the other seals. */
+/* Seals the memory. F_SEAL_EXEC makes the execute bits of the mode unchangeable. A live supervisor
+ * may call only those system calls that change these bits too, so it can no longer change the mode
+ * at all. Without this seal it could take away the access rights to the memory after a command has
+ * checked them and before a VMM opens the memory. Kernels before 6.3 reject F_SEAL_EXEC, and then
+ * only the other seals are set. */
 static int seal(int fd, struct error *err)
 {
 	const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;

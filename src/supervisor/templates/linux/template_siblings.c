@@ -30,7 +30,8 @@
 /* --- the identity of memory and listener ----------------------------------------------------- */
 
 /* Writes a text that identifies the memory and the listener. The text also has the mode of the
- * memory, since a VMM opens the memory by a name, and could not if its mode was changed. */
+ * memory, since a VMM opens the memory by a path, and the open would fail if a live supervisor had
+ * changed the mode. */
 static int name_memory(const struct template_memory *memory, char out[HELD_BYTES],
 		       struct error *err)
 {
@@ -64,9 +65,9 @@ static bool is_unix_listener(int sock)
 	return has_option(sock, SO_DOMAIN, AF_UNIX) && has_option(sock, SO_ACCEPTCONN, 1);
 }
 
-/* Returns whether both descriptors are those that a command has made. A sibling that was taken over
- * could give other descriptors. If it gave its lease, this would be dangerous, since every process
- * that has a lease counts as a process of the lease's workspace. */
+/* Returns true if both descriptors refer to the files that a command has made. A live supervisor
+ * that an attacker controls could pass other descriptors. Its lease would be the most dangerous
+ * one, since every process that has a lease counts as a process of the lease's workspace. */
 static bool is_filled_one(int dir, const struct template_memory *memory)
 {
 	autobuf struct buf held = BUF_INIT(HELD_BYTES);
@@ -92,9 +93,9 @@ static int receive_memory(int dir, struct template_memory *out)
 		return -1;
 	const struct template_memory given = {fds[0], fds[1]};
 
-	/* The memory is opened anew. If siblings shared one open file description, they would share
-	 * its offset. Two siblings that were taken over could pass messages by this offset, even in
-	 * a quarantine. */
+	/* Opens the memory again, to get an open file description of its own. Siblings with a
+	 * common open file description would share its file offset. Two siblings that an attacker
+	 * controls could pass messages through this offset, even in a quarantine. */
 	if (count == 2 && is_filled_one(dir, &given))
 		own = file_reopen(given.ram_fd, O_RDWR | O_CLOEXEC);
 	if (own >= 0) {
