@@ -18,9 +18,7 @@
 #include "contract/request.h"
 
 #define CONTROL_SOCK_NAME "control.sock"
-#define CONTROL_SOCK_CLIENTS \
-	8 /* the greatest number of clients at the same time; further clients
-			        * wait */
+#define CONTROL_SOCK_CLIENTS 8 /* the greatest number of clients at a time; others wait */
 
 struct control_sock;
 

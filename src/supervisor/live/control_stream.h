@@ -80,7 +80,7 @@ bool control_stream_is_ready(const struct control_stream *stream);
 void control_stream_push_time(struct control_stream *stream);
 void control_stream_power_off(struct control_stream *stream);
 /* Asks a ready guest to mount all these shares, or none of them if one fails. Afterwards `mounted`
- * or `lost` is called. Until then this function fails with ERR_UNAVAILABLE. */
+ * or `lost` is called. Until then this function fails with ERR_CONFLICT. */
 int control_stream_mount(struct control_stream *stream, const json_t *shares, struct error *err);
 /* Asks a ready guest to listen for one more published port. Afterwards `published` or `lost` is
  * called. Until then this function fails with ERR_UNAVAILABLE. */

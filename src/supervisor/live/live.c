@@ -36,7 +36,7 @@
  * <stateDir>/<id>". gc and file_take() look for this title. The title of a guard also has the
  * device and inode of the workspace's directory (lease_guard_role()). The title overwrites the
  * command line with which this process was executed: /proc/self/exe, and the option with the label
- * <stateDir>/<id>. This option has a long name, so that there is room for the title.
+ * <stateDir>/<id>. This option has a long name, so that the title fits in its place.
  */
 void live_set_title(const struct live *live, const char *role)
 {
@@ -127,8 +127,8 @@ static int shared_open(const struct live *live, const struct config *config, str
 		out->fds[i] = -1;
 	if (!ticket_has(&live->ticket, LIVE_CONTAINERS))
 		return shares_open(config, live->backend, out->fds, err);
-	/* The directory of containers is the only share. It comes as a descriptor, so no path is
-	 * looked up and no rule for shares is checked. */
+	/* The directory of containers is the only share. The caller has passed it as a descriptor,
+	 * so no path is looked up and no rule for shares is checked. */
 	out->fds[0] = fcntl(LIVE_CONTAINERS, F_DUPFD_CLOEXEC, LIVE_FD_END);
 	return out->fds[0] >= 0 ? 0 : error_errno(err, errno, "directory of containers");
 }
@@ -143,9 +143,9 @@ static int add_containers(const struct live *live, struct config *config, struct
 		return error_set(
 			err, ERR_INVALID,
 			"a machine that runs containers can have no shared directories other than the containers': leave config.shares out");
-	/* The guest keeps the contents of a file that it has read until the file's time changes. It
-	 * asks for that time at most once a second, since the programs of an image are executed
-	 * again and again. */
+	/* The guest caches the contents of a file until the modification time of the file changes.
+	 * It asks the host for that time at most once a second, since the programs of an image are
+	 * executed again and again. */
 	config->shares = json_pack("[{s:s, s:s, s:s, s:b, s:s, s:i}]", "tag", "containers",
 				   "mountpoint", CONTAINERS_MOUNTPOINT, "mode", "rw", "containers",
 				   1, "cache", "always", "timeoutSeconds", 1);
@@ -170,14 +170,14 @@ static int begin_channels(struct live *live, const struct config *config, struct
 	return live->readiness ? 0 : -1;
 }
 
-/* Returns `fd` if the command has given this descriptor to the live supervisor, else -1. */
+/* Returns `fd` if the command has passed this descriptor to the live supervisor, otherwise -1. */
 static int given_fd(const struct live *live, enum live_fd fd)
 {
 	return ticket_has(&live->ticket, fd) ? (int)fd : -1;
 }
 
-/* Boots the VM. Before vsockd starts, makes vsock.sock, for programs of the host, and the sockets
- * that the guest may dial. */
+/* Boots the VM. First makes the socket vsock.sock, for programs of the host, and the sockets that
+ * the guest may dial, since vsockd needs them at its start. */
 static int boot(struct live *live, const struct manifest *manifest, struct error *err)
 {
 	const struct config *config = &manifest->config;
@@ -218,7 +218,7 @@ static int boot(struct live *live, const struct manifest *manifest, struct error
 	};
 
 	/* If the root file system is in memory, the machine boots an initramfs that consists of the
-	 * config's initramfs and, behind it, the initrd of microagent. */
+	 * config's initramfs, followed by the initrd of microagent. */
 	live->ram_root = !config->rootfs_path;
 	if (live->ram_root) {
 		joined = ram_root_join(LIVE_ROOTFS, LIVE_INITRD, err);
@@ -253,7 +253,8 @@ static int boot(struct live *live, const struct manifest *manifest, struct error
 	return 0;
 }
 
-/* Stops giving the memory of a restored machine's template to machines that are restored later. */
+/* Stops passing the memory of a restored machine's template to the commands that restore other
+ * machines. */
 void live_siblings_end(struct live *live)
 {
 	if (!live->siblings)
@@ -282,8 +283,8 @@ static int begin_siblings(struct live *live, struct error *err)
 /*
  * Checks whether the workspace's directory still exists. A person who removes the directory by hand
  * while its machine runs (rm -r) also removes all files by which a command could find and end that
- * machine. So the machine ends with its directory. The open descriptor shows the removal: a removed
- * directory has no links.
+ * machine. So the machine is ended when its directory is removed. The open descriptor shows the
+ * removal: the link count of a removed directory is 0.
  */
 static void on_directory_look(struct loop *loop, void *data)
 {
@@ -371,7 +372,7 @@ static void close_all(struct live *live)
 }
 
 /* Gives up rights before the first byte of the guest is read. If the machine runs in this process,
- * no right is given up, since the machine needs them all. */
+ * gives up no right, since the machine needs all of them. */
 static int give_up_live_rights(struct live *live, struct error *err)
 {
 	if (live->backend->in_process) {
@@ -396,12 +397,12 @@ static int run_life(struct live *live, struct error *err)
 	if (begin_life(live, err) == 0 && give_up_live_rights(live, err) == 0) {
 		memory_give_back();
 		if (loop_run(live->loop, err) == 0) {
-			/* If the end was handled in the loop, this call does nothing. */
+			/* If the loop has already handled the end, this call does nothing. */
 			live_over(live, VM_END_KILLED, LIVE_STUCK);
 			return 0;
 		}
 	}
-	/* The loop does not run at this point, so the failure is recorded here. */
+	/* The loop has not run yet, so the failure must be recorded here. */
 	live->outcome.intent = INTENT_FAILED;
 	live->outcome.cause = *err;
 	live->backend->free(live->vm);
@@ -430,8 +431,8 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 	live.title = argv0;
 	live.title_room = strlen(argv0) + 1 + strlen(options_live_prefix) + strlen(label) + 1;
 	signal(SIGHUP, SIG_IGN);
-	/* A machine that runs in this process leaves no processes behind, so it needs no guard.
-	 * Also, the frameworks of macOS do not work after a fork. */
+	/* A machine that runs in this process has no other processes, so it needs no guard. The
+	 * guard would also be a fork, after which the frameworks of macOS do not work. */
 	status = backend->in_process ? 0 : live_guard_begin(&live, &err);
 	live_set_title(&live, "live");
 	process_set_name("microagent-live");

@@ -2,8 +2,9 @@
 /*
  * The live supervisor: the process that keeps the one machine of a running workspace. The commands
  * start and run make it. It has one loop and one thread. While it lives, no other process records
- * events. All its records are files of the workspace. When the VMM and every companion have ended,
- * it gives the lease back and ends. If it dies, its guard ends the VMM and the companions.
+ * events. All its records are files of the workspace. When the VMM and every companion have exited,
+ * it closes the lease and exits. If the live supervisor is killed, its guard ends the VMM and the
+ * companions.
  *
  *   live.c         the steps from the ticket to the loop, and from the loop to the end
  *   live_record.c  events, runtime.json, reports, and records that wait for room on the disk
@@ -57,8 +58,8 @@ struct live_observe;
 struct network_change;
 struct readiness;
 
-/* The shares that a running guest gets. `given` is NULL until a client asks for shares. `why` is
- * set while the shares are taken back after a failure. */
+/* The shares that a running guest gets. `given` is NULL until a client asks for shares. `why` has
+ * the error while the shares are removed again after a failure. */
 struct live_share {
 	/* pluggable: the config allows shares to be added while the guest runs. from_start: the
 	 * config itself has shares. */
@@ -75,26 +76,27 @@ struct live_quota {
 	uint64_t copied; /* the bytes that were copied from the base; they do not count as growth */
 	uint64_t disk;	 /* the size of the disk, as the guest sees it */
 	uint64_t length; /* the length of the layer's file; 0: the disk is not a layer */
-	/* The number of bytes of the layer's file up to which the backend lets the guest write, or
-	 * may let it write. */
+	/* The length of the layer's file, in bytes, up to which the backend lets the guest write.
+	 * After a timeout it is not certain that the backend has raised its limit to this
+	 * length. */
 	uint64_t room;
-	uint64_t at;	 /* the growth of the layer at the last PAUSE_IN_DOUBT; 0: there was no such
-			  * pause */
-	uint64_t wanted; /* the new quota for which the client waits */
+	uint64_t at;	 /* the growth of the layer at the last PAUSE_IN_DOUBT, in bytes; 0: there
+			  * was no such pause */
+	uint64_t wanted; /* the new quota, in bytes, for which the client waits */
 	struct control_client *client;
 	struct loop_watch *timer;
-	struct quota_count count; /* the count that is under way; only for a disk that is not a
+	struct quota_count count; /* the count that is in progress; only for a disk that is not a
 				   * layer */
 	uint64_t grown;		  /* the result of the last complete count */
-	bool answering;		  /* the client only waits for the result of a count */
+	bool answering;		  /* the client waits only for the result of a count */
 };
 
 /* The reasons why the VM is paused (live_pause.c). */
 enum pause {
 	PAUSE_NONE,	/* the VM is not paused */
-	PAUSE_FOR_ROOM, /* the VM is paused since the host's disk is full */
-	/* The VM is paused since a write found no room; it is not known whether on the host's disk
-	 * or in the quota. */
+	PAUSE_FOR_ROOM, /* the VM is paused because the host's disk is full */
+	/* The VM is paused because a write found no room. It is not known if the host's disk is
+	 * full or the quota is reached. */
 	PAUSE_IN_DOUBT,
 	PAUSE_AT_QUOTA
 };
@@ -114,16 +116,16 @@ struct live_change {
 	struct loop_watch *timer;
 };
 
-/* The time at which a session ends, and the present uses of this session. */
+/* The times at which a session ends, and the present uses of this session. */
 struct live_term {
 	struct term term;
 	bool streams;	       /* the host has streams to the guest, so the session is in use */
 	uint64_t commands;     /* the number of commands that run in the guest, as the guest says */
-	uint64_t idle_from_ns; /* the monotonic time, in ns, at which the last use ended */
-	bool over;	       /* the session is over, and is destroyed when its machine has
+	uint64_t idle_from_ns; /* the monotonic time, in ns, at which the session was last in use */
+	bool over;	       /* the session has ended, and is destroyed when its machine has
 			        * ended */
 	bool held;	       /* a client's connection to control.sock is a lifeline of the
-				* session */
+			        * session */
 	struct loop_watch *timer;
 };
 
@@ -147,8 +149,8 @@ struct live {
 	struct workspace ws;
 	struct log log;
 	const char *label; /* the text <stateDir>/<runtimeID> */
-	/* The command line of this process in memory, of title_room bytes, where the title is
-	 * written. */
+	/* The memory of this process's command line, into which the title is written. It has
+	 * title_room bytes. */
 	char *title;
 	size_t title_room;
 	struct loop *loop;
@@ -158,7 +160,8 @@ struct live {
 	struct serial_log serial;
 	struct last_words words;
 	struct cgroup cgroup;
-	int proof_fd; /* the descriptor of quarantine_proof_open(); only the broker has it */
+	int proof_fd; /* the descriptor of quarantine_proof_open(); once there is a broker, only the
+		       * broker has it */
 	pid_t guard;  /* the pid of the guard, which is the parent of this process while it lives */
 	struct proc broker;
 	struct console *console;
@@ -170,12 +173,12 @@ struct live {
 	json_t *runtime; /* runtime.json as it was last written */
 
 	struct outcome outcome;
-	/* The last state that was recorded, or that waits for room on the host's disk to be
-	 * recorded. */
+	/* The last state that was recorded, or that waits to be recorded until the host's disk has
+	 * room. */
 	enum state state;
 	json_t *last_event;
-	/* The requestID and role of the caller of the present request; NULL: those of the command
-	 * start. */
+	/* The requestID and role of the caller whose request is being carried out; NULL: those of
+	 * the command start. */
 	json_t *asked_by;
 	json_t *result;	 /* the workload's result, until it is in result.json */
 	json_t *pending; /* the events for which the host's disk had no room, the oldest first */
@@ -183,16 +186,17 @@ struct live {
 	struct control_client *quarantine_client; /* the client that waits for a quarantine */
 	struct control_client *balloon_client;	  /* the client that waits for a balloon request */
 	struct control_client *save_client;	  /* the client that waits for a save */
-	/* saving: a save or a fork is under way; it stays true after a save. forking: a fork is
-	 * under way. */
+	/* saving: a save or a fork is in progress; after a save it stays true. forking: a fork is
+	 * in progress. */
 	bool saving, forking;
-	/* The time, in ns, since when the guest's commands stand still for a save. */
+	/* The monotonic time, in ns, at which the guest stopped its commands for a save. */
 	uint64_t rested_ns;
 	/* The copy of the disk that a fork makes while the machine is stopped. */
 	struct {
 		int fd;			  /* the descriptor of the copy; -1: no copy is being
 					   * made */
-		int64_t at;		  /* the offset up to which the disk is copied */
+		int64_t at;		  /* the offset in the disk, in bytes, up to which it is
+					   * copied */
 		uint64_t stopped_ns;	  /* the time by clock_mono_ns() at which the machine was
 					   * stopped */
 		struct loop_watch *timer; /* the timer that copies the next part */
@@ -205,35 +209,35 @@ struct live {
 	int64_t memory_mib; /* the memory with which the VM was booted, in MiB */
 	bool ram_root;	    /* LIVE_ROOTFS is an initramfs */
 	struct first_start first_start;
-	bool settling; /* the guest sends its last reports, and is killed after that */
+	bool settling; /* the guest sends its last reports, and will then be killed */
 	bool over;     /* the end was recorded and reported */
 	bool at_rest;  /* the guest has ended in order, and its disk is kept */
-	/* The boot id that a restored guest has got from the host; "": the guest has its own boot
-	 * id. */
+	/* The boot id that a restored guest got from the host; "": the guest has the boot id of its
+	 * own kernel. */
 	char boot_id[37];
-	bool guest_ending; /* the guest said that it ends the machine in order */
+	bool guest_ending; /* the guest has reported that it ends the machine in order */
 	struct live_time time;
 
-	/* The machine has firmware, and the guest's kernel has given no sign yet. */
+	/* The machine has firmware, and no sign of the guest's kernel was seen yet. */
 	bool awaits_kernel;
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;
-	struct loop_watch *save_timer; /* the timer of a guest that gets ready for a save */
-	/* The watch of the socket by which other processes get the template's memory. */
+	struct loop_watch *save_timer; /* the timer of a guest that prepares for a save */
+	/* The watch of the socket through which commands get the template's memory. */
 	struct loop_watch *siblings;
 	struct loop_watch *directory_timer;
 	struct loop_watch *lifelines[2];
 };
 
-/* The exit code by which a live supervisor tells its guard that the guest has ended in order and
- * that its root file system is kept. */
+/* The exit code of a live supervisor whose guest has ended in order and whose root file system is
+ * kept. The guard then hashes the root file system. */
 #define LIVE_EXIT_AT_REST 16
-/* Runs the live supervisor until its end. `label` is <stateDir>/<runtimeID>. `argv0` is the
- * beginning of the command line in memory, which is overwritten to show the label. Returns the exit
- * code: 0, 1, or LIVE_EXIT_AT_REST. */
+/* Runs the live supervisor until its end. `label` is <stateDir>/<runtimeID>. `argv0` is the start
+ * of the command line in memory, which is overwritten to show the label. Returns the exit code: 0,
+ * 1, or LIVE_EXIT_AT_REST. */
 int live_main(const struct backend *backend, char *argv0, const char *label);
 
-/* Stops giving the memory from which the machine was restored to other machines. Does nothing if
- * this process does not give the memory to others. */
+/* Stops passing the memory from which the machine was restored to commands that restore other
+ * machines. Does nothing if this process does not pass it. */
 void live_siblings_end(struct live *live);
 
 /* Sets the command line that ps shows for this process. */
@@ -245,23 +249,23 @@ int live_guard_begin(struct live *live, struct error *err);
 
 /* live_record.c */
 void live_record(struct live *live, enum state state, const char *detail);
-/* Records an event with the present state and the text `text`, which a person should read. While
- * the VM is paused or ends, only writes a line to the log, since the last event must still say why
- * the VM is paused or ends. */
+/* Records an event with the present state and with `text`, for a person to read. While the VM is
+ * paused or ends, only writes a line to the log, since the last event must still give the reason of
+ * the pause or the end. */
 void live_remark(struct live *live, const char *text);
-/* Gives the events that are recorded from now on the requestID and role of this request of
- * control.sock, if the request names them. */
+/* Makes the events that are recorded from now on contain the requestID and role of this request of
+ * control.sock, if the request has them. */
 void live_asked_by(struct live *live, const json_t *request);
-/* Ends the effect of live_asked_by(): the events that are recorded from now on are not caused by a
- * request. */
+/* Ends the effect of live_asked_by(), because the events that are recorded from now on are not
+ * caused by a request. */
 void live_asked_by_nobody(struct live *live);
-/* Tries again to write the events for which the host's disk had no room. Returns true if no event
- * waits any more. */
+/* Tries again to write the events for which the host's disk had no room. Returns true if all of
+ * them are written. */
 bool live_record_pending(struct live *live);
-/* Reserves room on the host's disk for the last records. When the machine ends, this room is freed
- * together with the sockets. */
+/* Reserves space on the host's disk for the last records. The space is freed when the sockets are
+ * removed, at the end of the machine. */
 void live_reserve(struct live *live);
-/* Frees half of the reserved room, for records that are written while the host's disk is full and
+/* Frees half of the reserved space, for records that are written while the host's disk is full and
  * the VM is paused. */
 void live_reserve_some_back(struct live *live);
 /* live_runtime_write() writes runtime.json. live_mark() first adds the present monotonic time to
@@ -281,11 +285,11 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 /* live_time.c */
 int live_time_begin(struct live *live, struct error *err);
 void live_time_end(struct live *live);
-/* Lets a paused VM go on, and tells the guest the time, since the guest's clock has stood still.
- * `from_ns` is the time by clock_boot_ns() at which the pause began. */
+/* Lets a paused VM go on, and tells the guest the time, since the guest's clock did not run during
+ * the pause. `from_ns` is the time by clock_boot_ns() at which the pause began. */
 int live_time_resume(struct live *live, uint64_t from_ns, struct error *err);
 /* Lets a saved VM go on, and tells the guest the time. `stopped_ns` is the time by clock_mono_ns()
- * at which the VM was stopped; 0: it was not stopped. */
+ * at which the VM was stopped; 0: the VM was not stopped. */
 int live_resume_saved(struct live *live, uint64_t stopped_ns, struct error *err);
 
 /* live_vm.c */
@@ -294,18 +298,18 @@ int live_console_begin(struct live *live, const struct config *config, struct er
 extern const struct vm_events live_vm_events;
 
 /* live_pause.c */
-/* Handles the VM's event disk_full: a write to the disk with this serial found no room, and the VMM
- * has paused the VM. */
+/* Handles the VM's event disk_full: a write to the disk with the serial number `serial` found no
+ * room, and the VMM has paused the VM. */
 void live_disk_full(void *data, const char *serial, const char *reason);
-/* Pauses the VM, since its disk has reached its quota and is not a layer. */
+/* Pauses the VM because its disk, which is not a layer, has reached its quota. */
 void live_pause_for_quota(struct live *live);
-/* If the VM is paused at its quota, lets it go on. */
+/* Lets the VM go on if it is paused because its disk has reached its quota. */
 void live_quota_raised(struct live *live);
 
 /* live_ask.c */
 int live_ask_begin(struct live *live, struct error *err);
-/* Notes a sign that the guest's kernel runs. Only the first sign counts. Under KVM the boot
- * deadline counts from this sign. */
+/* Notes a sign that the guest's kernel runs. Later signs are ignored. Under KVM the boot deadline
+ * is measured from this sign. */
 void live_kernel_began(struct live *live, const char *sign);
 control_sock_fn live_request;
 
@@ -320,39 +324,39 @@ int live_save(struct live *live, const json_t *request, struct control_client *c
 	      struct error *err);
 int live_fork(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
-/* Handles {"command":"note","what","name","more"?}: writes the line of the audit log about a step
- * that a command reports (audit_told_line()). */
+/* Handles {"command":"note","what","name","more"?}: writes a line about a step that a command has
+ * done to the audit log (audit_told_line()). */
 int live_note(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
 /* Handles the guest's answer to control_stream_quiesce(). If `why` is NULL, the machine may be
  * saved. */
 void live_quiesced(struct live *live, const char *why);
-/* Tells the client that waits for a save that the save has failed. `how` says what happened to the
- * machine, for example "was quarantined". */
+/* Answers the client that waits for a save that the save has failed. `how` says what happened to
+ * the machine, for example "was quarantined". */
 void live_save_cut(struct live *live, const char *how);
 
 /* live_quota.c */
 /* Reads the quota of session.json. Called before the boot. Does nothing if the workspace is not a
  * session. */
 int live_quota_begin(struct live *live, struct error *err);
-/* Returns whether the quota, and not only the host's disk, limits the writes to the disk with this
- * serial. */
+/* Returns true if writes to the disk with this serial number are limited by the quota in addition
+ * to the size of the host's disk. */
 bool live_quota_bounds(const struct live *live, const char *serial);
-/* Returns whether the layer has grown to its quota, or nearly to it. */
+/* Returns true if the layer has grown to its quota, or almost to it. */
 bool live_quota_is_met(struct live *live);
 /* Called when a write to the layer found no room, although the host's disk has room and the quota
- * is not reached. Returns true if this has happened before, and the layer has not grown since
- * then. */
+ * is not reached. Returns true if a write failed in this way before, and the layer has not grown
+ * since that write. */
 bool live_quota_is_met_again(struct live *live);
-/* Returns by how many bytes the session's disk has grown; 0 if this is not known. */
+/* Returns the growth of the session's disk, in bytes; 0 if the growth is not known. */
 uint64_t live_quota_grown(const struct live *live);
-/* The quota as a text, in MiB if that is exact, otherwise in bytes. */
+/* A quota as a text, in MiB if it is a whole number of MiB, otherwise in bytes. */
 struct quota_text {
 	char text[32];
 };
 struct quota_text live_quota_text(const struct live *live);
-/* Ends the work on the quota, and cuts the layer's file to its used length. Called when the VM has
- * ended. */
+/* Ends the work on the quota, and truncates the layer's file to its used length. Called when the VM
+ * has ended. */
 void live_quota_end(struct live *live);
 /* Handles {"command":"disk-quota","bytes":N}, which sets a new quota. */
 int live_quota(struct live *live, const json_t *request, struct control_client *client,
@@ -362,83 +366,85 @@ int live_quota(struct live *live, const json_t *request, struct control_client *
 /* Reads the times at which the session ends. Called before the boot. ERR_CONFLICT: the session is
  * over. */
 int live_term_begin(struct live *live, struct error *err);
-/* If the session has a lifetime that has not begun, begins and records it. */
+/* If the session has a lifetime that has not begun, lets it begin now and records this. */
 int live_term_begin_lifetime(struct live *live, struct error *err);
 void live_term_ready(struct live *live);
 void live_term_streams(struct live *live, bool any);
 void live_term_command(struct live *live, bool began);
-/* Checks whether the session is over, and ends it if so. Called when the wall clock was set. */
+/* Checks if the session's time is over, and ends the session then. Called when the wall clock was
+ * set. */
 void live_term_look(struct live *live);
 /* Handles {"command":"session-term","lifetimeSeconds"?:N,"idleSeconds"?:N}, which gives a member of
- * a pool its lifetime and idle time when the member is claimed. Before this the member has no such
+ * a pool its lifetime and idle time when the member is claimed. Until then the member has no such
  * times. */
 int live_term_set(struct live *live, const json_t *request, struct control_client *client,
 		  struct error *err);
 
 /* Handles {"command":"session-hold"}: makes the connection a lifeline. The session is destroyed
- * when the connection ends. But if the client has sent a byte before that, the session goes on
- * without this lifeline. */
+ * when the connection ends. If the client has sent a byte before, the session goes on without this
+ * lifeline. */
 int live_term_hold(struct live *live, const json_t *request, struct control_client *client,
 		   struct error *err);
 /* Called when a lifeline of the session has ended. Destroys the session, even if it is not ready
  * yet. */
 void live_term_orphan(struct live *live);
 
-/* In live_share.c: handles {"command":"share-attach","shares":[{...}]}, the request to give shares
- * to the running guest. */
+/* In live_share.c: handles {"command":"share-attach","shares":[{...}]}, the request to share
+ * directories with the running guest. */
 int live_share(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err);
 /* Handles the guest's answer to the request to mount shares. If `said` is NULL, the guest has
- * mounted the shares. Otherwise `said` is the guest's reason why it has not. */
+ * mounted the shares. Otherwise `said` is the guest's reason for its failure. */
 void live_share_mounted(struct live *live, const char *said);
 
-/* Tells the client that waits for a share that its request has failed. `how` says what happened to
- * the machine ("was quarantined"). */
+/* Answers the client that waits for a share that its request has failed. `how` says what happened
+ * to the machine, for example "was quarantined". */
 void live_share_cut(struct live *live, const char *how);
 
 /* In live_network.c: handles {"command":"network","change":CHANGE,...}. CHANGE is "allow" or "deny"
- * with "rule":TEXT, or "publish" or "unpublish" with "forward":{...}. The request "publish" comes
- * with the descriptor of the port's socket. */
+ * with "rule":TEXT, or "publish" or "unpublish" with "forward":{...}. With the request "publish"
+ * the client passes the descriptor of the port's socket. */
 int live_network(struct live *live, const json_t *request, struct control_client *client,
 		 struct error *err);
 /* Handles the guest's answer to the request to publish a port. If `said` is NULL, the guest listens
- * for the published port. Otherwise `said` is the guest's reason why it does not. */
+ * for the published port. Otherwise `said` is the guest's reason for its failure. */
 void live_published(struct live *live, const char *said);
-/* Tells the client that waits for a change of the network that its request has failed. `how` is as
- * for live_share_cut(). */
+/* Answers the client that waits for a change of the network that its request has failed. `how` says
+ * what happened to the machine, for example "was quarantined". */
 void live_network_cut(struct live *live, const char *how);
 
 /* live_quarantine.c */
 /* Begins a quarantine. The client gets its answer when the quarantine is proven and recorded, or
- * has failed. */
+ * when it has failed. */
 int live_quarantine(struct live *live, const json_t *request, struct control_client *client,
 		    struct error *err);
 /* Handles the VM's event `severed`. */
 void live_severed(void *data, const json_t *names, const struct error *why);
-/* Called when the VM has ended. If a quarantine is under way, finishes it. */
+/* Called when the VM has ended. Finishes a quarantine that is in progress. */
 void live_quarantine_over(struct live *live);
 
 /* In live_cgroup.c: makes the workspace's cgroup and moves this process into it. All processes of
- * the workspace are in this cgroup, and this process stays in it until the end. */
+ * the workspace start in this cgroup, and this process leaves it only at the end. */
 int live_cgroup_begin(struct live *live, const struct config *config, struct error *err);
-/* Kills the processes that are left in the cgroup, and removes the cgroup. If this fails, a line in
- * the log says so, and the next command removes the cgroup. */
+/* Kills the processes that remain in the cgroup, and removes the cgroup. If this fails, writes a
+ * line to the log, and the next command removes the cgroup. */
 void live_cgroup_end(struct live *live);
 
 /* live_end.c */
-/* Begins the end of the machine for the reason `intent`. The intent that is kept (intent_after())
- * decides whether the guest is asked to switch itself off, or the machine is ended by force.
- * `cause` is the failure for INTENT_FAILED, else NULL. */
+/* Begins the end of the machine for the reason `intent`. If an end is already in progress,
+ * intent_after() chooses between the two reasons. The chosen reason decides whether the guest is
+ * asked to switch itself off, or is killed. `cause` is the failure for INTENT_FAILED, otherwise
+ * NULL. */
 void live_end(struct live *live, enum intent intent, const struct error *cause);
-/* Functions that end the machine because of a failure, which `text` describes. The last lines of
- * the serial log are added to the text. */
+/* Functions that end the machine because of a failure, which `text` describes. They append the last
+ * lines of the serial log to the text. */
 void live_fail(struct live *live, enum error_code code, const char *text);
 void live_fail_for(struct live *live, enum error_code code, enum error_reason reason,
 		   const char *text);
 /* Kills a paused machine that must end. A running guest would be asked to switch itself off, but a
- * paused guest cannot do this. */
+ * paused guest cannot react. */
 void live_cannot_power_off(struct live *live);
-/* Called when the guest has sent its last reports, and can be killed. */
+/* Called when the guest has sent its last reports, and may be killed. */
 void live_settled(struct live *live);
 /* Called when the workload's result has come. */
 void live_done(struct live *live);
@@ -447,23 +453,23 @@ void live_done(struct live *live);
  * first byte of the guest. */
 int live_broker_begin(struct live *live, struct error *err);
 /* In linux/live_quarantine_proof.c. live_quarantine_note_sockets() is called when the sockets of
- * the workspace are bound, before the broker is forked. It puts a descriptor for each of these
- * sockets into `keep`, and returns their number. The broker keeps these descriptors, and the caller
- * closes its own copies. The next two functions run in the broker: live_quarantine_prepare() before
- * all other functions, and live_prove_quarantine() as `cut_off` of vm_events. */
+ * the workspace are bound, before the broker is forked. It stores a descriptor of each of these
+ * sockets in `keep`, and returns their number. The broker keeps these descriptors, and the caller
+ * closes its own copies after the fork. The next two functions run in the broker:
+ * live_quarantine_prepare() first, and live_prove_quarantine() as `cut_off` of vm_events. */
 #define LIVE_QUARANTINE_SOCKETS 4
 size_t live_quarantine_note_sockets(const struct live *live, int keep[LIVE_QUARANTINE_SOCKETS]);
 void live_quarantine_prepare(void);
 int live_prove_quarantine(void *data, struct error *err);
-/* In linux/live_confine.c: gives up the rights that the broker keeps. */
+/* In linux/live_confine.c: gives up those rights of this process that only the broker needs. */
 int live_confine(struct live *live, struct error *err);
 
 /* live_end.c */
 #define LIVE_STUCK "processes of the VM did not end after a kill"
-/* The broker's duty to remove the workspace. Its data is the struct live. */
+/* The broker's duty that removes the workspace. Its data is the struct live. */
 extern const struct broker_duty live_remove_duty;
-/* Records how the machine ended, reports this to the command that waits, removes the files that
- * must not stay, and stops the loop. A second call does nothing. */
+/* Records how the machine ended, reports this to the waiting command, removes the files that must
+ * not remain, and stops the loop. A second call does nothing. */
 void live_over(struct live *live, enum vm_end end, const char *detail);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Handles requests on control.sock, and all other reasons to end the VM: a lifeline that has ended,
+/* Handles requests on control.sock, and all other events that end the VM: the end of a lifeline,
  * SIGTERM, and the boot deadline. */
 #include <signal.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 #include "supervisor/live/readiness.h"
 #include "supervisor/live/watch_opens.h"
 
-/* Asks for the readiness of the machine. The answer is deferred. If the machine is quarantined,
- * answers at once, without signals of readiness. */
+/* Starts to determine the readiness of the machine, and answers later. If the machine is
+ * quarantined, answers at once, without signals of readiness. */
 static int ask_readiness(struct live *live, const json_t *request, struct control_client *client,
 			 struct error *err)
 {
@@ -51,8 +51,8 @@ static int ask_power(struct live *live, const json_t *request, struct control_cl
 		if (strcmp(actions[i].action, action) != 0)
 			continue;
 		log_line(&live->log, "asked to %s by control.sock", action);
-		/* A halt after a kill does not change the end that is under way, so the halt is not
-		 * recorded as the cause of this end. */
+		/* A halt after a kill does not change the end that is in progress, so the halt is
+		 * not recorded as the cause of the end. */
 		if (intent_after(live->outcome.intent, actions[i].intent) != live->outcome.intent)
 			live_asked_by(live, request);
 		live_end(live, actions[i].intent, NULL);
@@ -63,8 +63,7 @@ static int ask_power(struct live *live, const json_t *request, struct control_cl
 		"the live supervisor refuses the request, because its action is not halt, stop or kill: ask for one of these three");
 }
 
-/* Carries out a request. Returns 0 if it is done, or if its answer is deferred; -1 with an
- * error. */
+/* Carries out a request. Returns 0 if it is done or will be answered later; -1 with an error. */
 static int act_on_request(struct live *live, const json_t *request, struct control_client *client,
 			  struct error *err)
 {
@@ -101,8 +100,8 @@ json_t *live_request(void *data, const json_t *request, struct control_client *c
 {
 	struct error err = {0};
 
-	/* The process that has sent the request may end as soon as it has its answer. So the files
-	 * that it has opened are looked at before, while the process can still be identified. */
+	/* The process that has sent the request may exit as soon as it has the answer. So the files
+	 * that it has opened are examined first, while the process can still be identified. */
 	watch_opens_look(live_observe_opens(data));
 	if (act_on_request(data, request, client, &err) < 0)
 		return control_sock_refusal(&err);
@@ -127,10 +126,11 @@ static void on_lifeline(struct loop *loop, int fd, uint32_t events, void *data)
 	(void)loop;
 	(void)events;
 	if (n > 0 && ticket_has(&live->ticket, LIVE_COMMAND) && !told)
-		return; /* a byte on the caller's lifeline means nothing to the command run */
+		return; /* a byte on the caller's lifeline has no meaning for the command run */
 	drop_lifelines(live);
 	if (n > 0 && !told)
-		return; /* the caller of start wants the machine to go on without this lifeline */
+		return; /* by this byte the caller of start lets the machine go on without the
+			 * lifeline */
 	log_line(&live->log, told ? RUN_TOLD : "a lifeline ended");
 	if (live->audit)
 		live_term_orphan(live);
@@ -147,9 +147,9 @@ static void on_end_signal(struct loop *loop, int signal, void *data)
 	live_end(live, INTENT_SIGNAL, NULL);
 }
 
-/* Returns whether the firmware has its own deadline. This is so only under KVM: a paravirtual KVM
- * may emulate the firmware, which is then a hundred times slower than the guest's kernel. Without
- * KVM firmware and kernel are equally slow, so one deadline is enough. */
+/* Returns true if the firmware has its own deadline. This is needed only under KVM: a paravirtual
+ * KVM may emulate the firmware, which is then a hundred times slower than the guest's kernel.
+ * Without KVM, firmware and kernel are equally slow, so one deadline for both is enough. */
 static bool has_firmware_deadline(const struct live *live)
 {
 	return live->backend->has_firmware && live->ticket.origin != VM_RESTORED &&

@@ -10,12 +10,13 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-/* A limit for a part of the audit log: the events of one kind that a guest can cause. These events
- * are written up to a rate, and up to a share of the file's room. Further events are only counted.
- * So a part never uses the room of the host's own lines or of another part. */
+/* The limits for one part of the audit log: the events of one kind that a guest can cause. Events
+ * beyond a rate, or beyond a fraction of the file's size, are only counted and not written. So a
+ * part never uses the space for the host's own lines or for another part. */
 struct allowance {
-	enum limit lines; /* the limit on lines in a second */
-	/* The part may use 1/of_room of the file's room, and of the number of events that wait. */
+	enum limit lines; /* the limit on lines per second */
+	/* The part may use the fraction 1/of_room of the file's size, and of the greatest number of
+	 * waiting events. */
 	unsigned of_room;
 	const char *name; /* the name of the part in audit.full */
 	const char *no_room, *too_many;
@@ -32,33 +33,34 @@ static const struct allowance allowances[AUDIT_PARTS] = {
 };
 
 struct audit_spending {
-	/* The number of events that were only counted since the last audit.gap. */
+	/* The number of events since the last audit.gap that were counted and not written. */
 	uint64_t suppressed;
 	uint64_t window_ns;
 	unsigned in_window;
-	bool full; /* the part has used up its room, and audit.full was written */
+	bool full; /* the part has used up its fraction of the file, and audit.full was written */
 };
 
 struct live_audit {
 	struct audit log;
 	json_t *waiting; /* the events for which the host's disk has no room, the oldest first */
-	/* The number of events since the last audit.gap for which there was no room to wait. */
+	/* The number of events since the last audit.gap that were lost because too many events were
+	 * waiting. */
 	uint64_t lost;
 	struct audit_spending spent[AUDIT_PARTS];
-	/* The last write has failed, and an event of the workspace has said so. */
+	/* The last write has failed, and an event of the workspace reports this. */
 	bool without_room;
-	/* The reason why the latest failed write failed; "": no write has failed. */
+	/* The reason of the latest failed write; "": no write has failed. */
 	char why[160];
-	/* The change of the log that was last found and reported. */
+	/* The latest change of the log that was found and reported. */
 	enum audit_tampering tampering;
-	/* The security log has no room, and an event audit.unconfirmed has said so. */
+	/* The security log has no room, and an event audit.unconfirmed reports this. */
 	bool unconfirmed;
 	struct loop_watch *sync_timer, *room_timer;
 };
 
-/* Opens the audit log. ERR_CONFLICT: the log is closed, since a command has begun to destroy the
- * session; that command may have been killed meanwhile. A line that is written to a closed log
- * would be in no archive. */
+/* Opens the audit log. ERR_CONFLICT: the log is closed, because a command has begun to destroy the
+ * session. Even if that command was killed, no line may be written to a closed log, since no
+ * archive would contain the line. */
 static int open_audit_log(const struct workspace *ws, struct audit *log, struct error *err)
 {
 	if (audit_open(ws, log, err) < 0)
@@ -93,7 +95,8 @@ int live_audit_begin(struct live *live, struct error *err)
 	return 0;
 }
 
-/* --- written --------------------------------------------------------------------------------- */
+/* --- writing events
+ * ----------------------------------------------------------------------------- */
 
 static void on_sync_timer(struct loop *loop, void *data);
 
@@ -110,8 +113,8 @@ static void sync_later(struct live *live)
 }
 
 /* Returns the event of an item of `waiting`:
- * {"severity","subsystem","event","data","at","sync","part"}. If the event is already in the
- * security log, the item also has `aside`. The event is valid as long as the item. */
+ * {"severity","subsystem","event","data","at","sync","part"}. An item whose event is already in the
+ * security log also has `aside`. The event is valid as long as the item exists. */
 static struct audit_event item_event(const json_t *item)
 {
 	return (struct audit_event){
@@ -147,8 +150,8 @@ static json_t *item_json(enum audit_severity severity, const char *subsystem, co
 			 sync, "part", AUDIT_PART_HOST);
 }
 
-/* If *lost is not 0, writes an audit.gap with this number of events that were not written, and sets
- * *lost to 0. */
+/* If *lost is not 0, writes an audit.gap with *lost as the number of lost events, and sets *lost to
+ * 0. */
 static int tell_gap(struct live *live, uint64_t *lost, const char *why, struct error *err)
 {
 	json_auto_t *item = NULL;
@@ -174,9 +177,9 @@ static void tell_lost_heads(struct live *live)
 		log_limited(&live->log, "audit: %s", why.msg);
 }
 
-/* Writes audit.unconfirmed when the security log begins to lack room for digests. When it has room
- * again, writes audit.unconfirmed once more, with the number of lost digests. `before` is the
- * number of lost digests before the last lines were written. */
+/* Writes audit.unconfirmed when the security log has no more room for digests. When the security
+ * log has room again, writes audit.unconfirmed once more, with the number of lost digests. `before`
+ * is the number of lost digests before the last lines were written. */
 static void look_at_lost_heads(struct live *live, uint64_t before)
 {
 	struct live_audit *audit = live->audit;
@@ -205,11 +208,12 @@ static int write_waiting(struct live *live, struct error *err)
 	return tell_gap(live, &audit->lost, "there was no room on the disk", err);
 }
 
-/* --- what the log cannot have ---------------------------------------------------------------- */
+/* --- events that could not be written to the audit log
+ * ----------------------------------------- */
 
-/* If the event is an alarm (AUDIT_CRITICAL), writes it to the security log. An alarm does not wait
- * for room in the audit log, since the security log may be on another disk. `item` is one of the
- * items of `waiting`. */
+/* If the event is an alarm (AUDIT_CRITICAL), writes it to the security log now, even if the audit
+ * log has no room: the security log may be on another disk. `item` is one of the items of
+ * `waiting`. */
 static void note_alarm(struct live *live, json_t *item)
 {
 	const struct audit_event event = item_event(item);
@@ -266,16 +270,17 @@ static void note_unwritten(struct live *live)
 		log_line(&live->log, "audit: %s", err.msg);
 }
 
-/* --- a log that is taken away ---------------------------------------------------------------- */
+/* --- a log that was removed or replaced
+ * -------------------------------------------------------- */
 
 static bool is_taken_away(const struct live_audit *audit)
 {
 	return audit->tampering == AUDIT_REMOVED || audit->tampering == AUDIT_REPLACED;
 }
 
-/* Puts a removed log back at its path. Reports its success, and also a failure if first_try is
- * true. After a failure lines are still written to the open file, and their digests to the security
- * log. So `verify` finds that the lines are missing. */
+/* Puts a removed log back at its path. Reports a success; reports a failure only if first_try is
+ * true. After a failure, lines are still written to the open file, whose path is gone, and their
+ * digests to the security log. So the command `verify` finds that lines are missing. */
 static void put_log_back(struct live *live, bool first_try)
 {
 	struct live_audit *audit = live->audit;
@@ -295,7 +300,7 @@ static void put_log_back(struct live *live, bool first_try)
 	live_remark(live, text);
 }
 
-/* Adds an event about a change of the log. It is written after the events that wait. */
+/* Adds an event about a change of the log to the end of the waiting events. */
 static void put_changed(struct live *live, enum audit_tampering how)
 {
 	json_t *item = item_json(AUDIT_CRITICAL, "audit", "audit.changed",
@@ -305,7 +310,7 @@ static void put_changed(struct live *live, enum audit_tampering how)
 		live->audit->lost++;
 }
 
-/* Checks whether the log was changed by another process. Reports each kind of change once. */
+/* Checks if another process has changed the log. Reports each kind of change once. */
 static void look_at_log(struct live *live)
 {
 	struct live_audit *audit = live->audit;
@@ -367,8 +372,7 @@ static void flush_waiting(struct live *live)
 			return;
 		}
 	} while (take_security_tampering(live));
-	/* If another process changes the size of the log later, this is reported as a new
-	 * change. */
+	/* A change of the log's size by another process from now on is reported as a new change. */
 	if (!is_taken_away(live->audit))
 		live->audit->tampering = AUDIT_UNTOUCHED;
 	if (!live->audit->without_room)
@@ -384,9 +388,8 @@ static void on_audit_room_timer(struct loop *loop, void *data)
 	flush_waiting(data);
 }
 
-/* Returns whether the event may wait with the other waiting events, whose number is limited. Events
- * that a guest can cause may use only a share of this number, so they cannot keep out other
- * events. */
+/* Returns true if the event may wait. The number of waiting events is limited, and events that a
+ * guest can cause may use only a fraction of it, so that they cannot displace other events. */
 static bool may_wait(const struct live_audit *audit, const json_t *item)
 {
 	json_int_t part = json_integer_value(json_object_get(item, "part"));
@@ -407,8 +410,8 @@ static void put_waiting(struct live *live, json_t *item)
 
 	if (!item || !may_wait(audit, item) || json_array_append(audit->waiting, item) < 0)
 		audit->lost++;
-	/* While the host's disk has no room, only the timer tries to write. A new event waits; if
-	 * it is an alarm, it goes to the security log at once. */
+	/* While the host's disk has no room, only the timer tries to write. A new event waits. An
+	 * alarm is also written to the security log at once. */
 	if (!audit->without_room)
 		flush_waiting(live);
 	else if (item)
@@ -429,8 +432,8 @@ void live_audit_look(struct live *live)
 	if (audit->without_room)
 		return;
 	flush_waiting(live);
-	/* If no more digests were lost here, perhaps nothing was written. So this does not show
-	 * that the security log has room again. */
+	/* If no further digest was lost, perhaps no line was written at all. So the security log
+	 * may still have no room. */
 	if (audit->log.heads_lost > lost_heads)
 		look_at_lost_heads(live, lost_heads);
 }
@@ -458,7 +461,8 @@ void live_audit_step(struct live *live, const char *subsystem, const char *event
 		json_decref(data);
 }
 
-/* --- what a guest causes --------------------------------------------------------------------- */
+/* --- events that a guest causes
+ * ------------------------------------------------------------------ */
 
 static void tell_suppressed_events(struct live *live, bool of_full)
 {
@@ -483,15 +487,15 @@ static void on_sync_timer(struct loop *loop, void *data)
 
 	(void)loop;
 	live->audit->sync_timer = NULL;
-	/* A part that has used up its room is reported only at the end, since repeated lines about
-	 * it would fill the file. */
+	/* A part that has used up its room is reported only at the end. Otherwise repeated lines
+	 * about it would fill the file. */
 	tell_suppressed_events(live, false);
 	if (audit_sync(&live->audit->log, &err) < 0)
 		log_limited(&live->log, "audit: %s", err.msg);
 }
 
-/* Returns whether the part has used up its share of the file, so that a line with `data` does not
- * fit. The first time, also writes audit.full. */
+/* Returns true if the part has used up its fraction of the file, so that a line with `data` does
+ * not fit. Writes audit.full the first time. */
 static bool has_used_up(struct live *live, enum audit_part part, const json_t *data)
 {
 	struct live_audit *audit = live->audit;

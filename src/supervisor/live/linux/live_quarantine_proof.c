@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Does the last step of a quarantine's proof, in the broker: proves that nothing leads out through
- * the live supervisor. At that time the machine itself is already cut off.
+ * Does the last step of a quarantine's proof, in the broker: proves that the guest has no
+ * connection left through the live supervisor. The machine itself is already cut off at this step.
  *
  * The live supervisor carries streams of the guest to declared targets and from published ports. A
- * supervisor that was taken over does not close its ends of these connections. It can also hide
- * these ends: in another process, or unread in a socket. So the broker does not ask which process
- * holds a connection. The broker remembers each connection that it has opened, and each listener
- * (base/ways.h), and looks for them in /proc/net/tcp. In this file the kernel lists every socket by
- * its inode as long as the socket is open. The supervisor can make no other way out: its system
- * calls do not let it make a socket (live_confine.c), and the broker opens no way out any more.
+ * supervisor that an attacker controls may not close its sockets of these connections. It can also
+ * hide these sockets: it can pass them to another process, or leave them unread in a message queue.
+ * So the broker does not ask which process holds a connection. The broker remembers each connection
+ * that it has opened, and each listener (base/ways.h), and looks for them in /proc/net/tcp. In this
+ * file the kernel lists every socket by its inode as long as the socket is open. The supervisor
+ * cannot get other connections: its system call filter lets it make no socket (live_confine.c), and
+ * at this step the broker makes no connections any more.
  *
- * Connections to the console and to the guest's agent come by listeners that the supervisor has
- * bound, and lead to processes of this host. The socket of such a connection keeps the file to
- * which its listener was bound. The kernel shows this file for every socket (unix_diag), even for a
- * hidden socket: a connection can wait unread in the VMM's monitor socket. The names of sockets are
- * not enough. Every process can bind a socket to a name that looks like one of these. And two
- * machines have the same names if their processes have the same pids, each in its own pid
- * namespace.
+ * Connections to the console and to the guest's agent are accepted from listeners that the
+ * supervisor has bound. Their clients are processes of this host. The socket of such a connection
+ * keeps the file to which its listener was bound. The kernel shows this file for every socket
+ * (unix_diag), even for a hidden socket, for example one that was passed and is unread in the queue
+ * of the VMM's monitor socket. The paths of sockets are not enough. Every process can bind a socket
+ * to a path that looks like one of these. And two machines have the same paths if their processes
+ * have the same pids in different pid namespaces.
  *
- * If the kernel has no unix_diag, only the names can be used. A listener is bound to a name with
- * the supervisor's pid in it, and /proc/net/unix has this name for each connection. If the name
- * could not have the pid (descriptor_bind_at()), the connections are looked for among the
- * descriptors of the supervisor, which is stopped meanwhile.
+ * If the kernel has no unix_diag, only the paths can be used. A listener is bound by a path that
+ * contains the supervisor's pid, and /proc/net/unix has this path for each of its connections. If
+ * the path could not contain the pid (descriptor_bind_at()), the broker stops the supervisor and
+ * looks for the connections among its descriptors.
  *
- * The kernel gives a list in parts, and finds the beginning of a part by a number of entries. So an
- * entry is missed if an entry before it was closed since the last part. A socket counts as closed
- * only if it is missing in three lists.
+ * The kernel writes a list in several parts, and begins each part by skipping the number of entries
+ * that it has already written. So an entry is missed if an earlier entry was removed between two
+ * parts. A socket counts as closed only if it is missing in three lists.
  *
  * Hosts differ in which processes may use ptrace(2) on another process, and the broker of an
- * ordinary user is not a parent of the supervisor. So no descriptor of the supervisor is copied.
- * Instead, the links in /proc/PID/fd have the inode of each socket, and /proc/net/unix has the
- * socket's name.
+ * ordinary user is not a parent of the supervisor. So the broker copies no descriptor of the
+ * supervisor. Instead, the links in /proc/PID/fd have the inode of each socket, and /proc/net/unix
+ * has the path for the inode.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -62,10 +63,10 @@
 
 #define SOCKETS_MAX 4096
 #define LISTS_READ 3
-#define LISTENING 0x0a /* TCP_LISTEN; a listening Unix socket has this state too */
+#define LISTENING 0x0a /* the state TCP_LISTEN; a listening Unix socket has the same number */
 
 struct sockets {
-	unsigned uid; /* the user id of the process that has the sockets */
+	unsigned uid; /* the user id of the process to which the sockets belong */
 	unsigned long long inodes[SOCKETS_MAX];
 	size_t count;
 };
@@ -157,9 +158,9 @@ struct internet_socket {
 };
 
 /* Reads a line of /proc/net/tcp or tcp6: "0: 0100007F:1F90 00000000:0000 0A ... INODE". An address
- * consists of words of 32 bits. Each word is written as a number, as this machine reads it in its
- * own byte order. Returns false for the title above the lines, and for a connection that belongs to
- * no process any more. */
+ * consists of words of 32 bits, and each word is printed as a number in the byte order of this
+ * host. Returns false for the heading of the file, and for a connection that belongs to no process
+ * any more. */
 static bool read_internet_line(const char *line, struct internet_socket *out)
 {
 	struct sockaddr_storage *local = &out->local;
@@ -182,7 +183,7 @@ static bool read_internet_line(const char *line, struct internet_socket *out)
 	if (strlen(address) != 32 ||
 	    sscanf(address, "%8X%8X%8X%8X", &words[0], &words[1], &words[2], &words[3]) != 4)
 		return false;
-	/* A socket for both IPv4 and IPv6 shows an IPv4 address inside an IPv6 address. */
+	/* A socket for both IPv4 and IPv6 has an IPv4 address in the form ::ffff:A.B.C.D. */
 	if (words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff)) {
 		local->ss_family = AF_INET;
 		v4->sin_addr.s_addr = words[3];
@@ -195,11 +196,11 @@ static bool read_internet_line(const char *line, struct internet_socket *out)
 	return true;
 }
 
-/* Returns whether a socket with this user id belongs to another user of the host, and so does not
- * count. Otherwise a user of the host could bind a socket to a port that was published, and no
- * quarantine could be proven. The sockets of the machine's processes belong to the user of the
- * supervisor, of its broker or of a cell. The user ids of cells are not accounts of people
- * (cell_id(), subuid(5)), so they are not below ACCOUNTS_END. */
+/* Returns true if a socket with this user id belongs to another user of the host. Such a socket
+ * does not count. Otherwise any user could prevent the proof of a quarantine by binding a socket to
+ * a port that was published. The sockets of the machine's processes belong to the user of the
+ * supervisor, of its broker or of a cell. The user ids of cells are not those of user accounts
+ * (cell_id(), subuid(5)), so none of them is below ACCOUNTS_END. */
 #define ACCOUNTS_END 65534u
 static bool is_of_another_user(unsigned supervisors_uid, unsigned uid)
 {
@@ -220,16 +221,16 @@ static bool is_listed_way(const char *line, void *data)
 
 /* --- the workspace's own sockets ------------------------------------------------------------------ */
 
-/* The sockets by which processes of this host reach the machine. control.sock is not in the list,
- * since it stays for halt, stop and kill. */
+/* The sockets by which processes of this host connect to the machine. control.sock is not in the
+ * list: it stays open, since halt, stop and kill need it. */
 static const char *const ways_in[LIVE_QUARANTINE_SOCKETS] = {CONSOLE_SOCK_NAME, "vsock.sock",
 							     AGENT_SOCK, AGENT_SOCK_EARLY};
 
-/* The files of the sockets in ways_in that this machine has: for each file a copy of struct
- * unix_diag_vfs, with the file's number. An open descriptor of each file keeps its number from
- * being used again. Otherwise a new socket of any program on the same file system could get the
- * number of a removed file, and would count as a way in. There is one such variable in the whole
- * process, as for base/ways.h. */
+/* The files of those sockets in ways_in that this machine has. `at` has a copy of struct
+ * unix_diag_vfs for each file, with its inode number. `fds` has an open descriptor of each file, so
+ * that the kernel does not give its inode number to another file. Otherwise a socket of any program
+ * on the same file system could get the number of a removed file, and would be mistaken for one of
+ * these sockets. The whole process has only one such variable, as for base/ways.h. */
 static struct {
 	struct unix_diag_vfs at[LIVE_QUARANTINE_SOCKETS];
 	int fds[LIVE_QUARANTINE_SOCKETS];
@@ -250,9 +251,9 @@ static int list_unix_sockets(netlink_take_fn *take, void *data, struct error *er
 	return fd < 0 ? -1 : netlink_dump(fd, &request, take, data, err);
 }
 
-/* Reads a reply of the kernel about a socket. If `name` is not NULL, sets *name to the name to
+/* Reads a reply of the kernel about a socket. If `name` is not NULL, sets *name to the path to
  * which the socket was bound. Returns false if the socket has no file, or if `name` is given and
- * the socket has no name. */
+ * the socket has no path. */
 static bool read_unix_socket(const struct netlink_reply *reply, struct unix_diag_msg *socket,
 			     struct unix_diag_vfs *file, struct netlink_bytes *name)
 {
@@ -306,7 +307,7 @@ size_t live_quarantine_note_sockets(const struct live *live, int keep[LIVE_QUARA
 {
 	struct error ignored;
 
-	/* If one list misses an entry, the next list has it. */
+	/* An entry that one list misses is in the next list. */
 	for (int i = 0; i < LISTS_READ; i++)
 		(void)list_unix_sockets(note_own_file, (void *)(uintptr_t)&live->ws, &ignored);
 	memcpy(keep, own_files.fds, own_files.count * sizeof(*keep));
@@ -328,7 +329,7 @@ static int count_own_file(void *data, const struct netlink_reply *reply, struct 
 	return 0;
 }
 
-/* Returns whether a line of /proc/net/unix shows one of the sockets in ways_in that belongs to this
+/* Returns true if a line of /proc/net/unix shows one of the sockets in ways_in that belongs to this
  * supervisor. The inode in the line is 0 until a process has accepted the connection. */
 static bool is_named_way(const char *line, void *data)
 {
@@ -362,7 +363,7 @@ static int count_unix_ways(struct sockets *supervisors, struct error *err)
 
 struct open_ways {
 	unsigned long long *inodes;
-	size_t count, open; /* inodes[0] to inodes[open - 1] belong to open sockets */
+	size_t count, open; /* the inodes of open sockets are inodes[0] to inodes[open - 1] */
 };
 
 static bool note_open(const char *line, void *data)
@@ -386,7 +387,7 @@ static bool note_open(const char *line, void *data)
 }
 
 /* Moves the inodes of open sockets to the beginning of the array, and returns their number. If the
- * lists cannot be read, all sockets count as open. */
+ * lists cannot be read, treats all sockets as open. */
 static size_t keep_open(unsigned long long *inodes, size_t count)
 {
 	struct open_ways ways = {.inodes = inodes, .count = count};
@@ -398,16 +399,16 @@ static size_t keep_open(unsigned long long *inodes, size_t count)
 	return ways.open;
 }
 
-/* A listener that has ended, and the values by which its connections are told from connections of
- * other listeners. */
+/* A listener that was closed, and the facts by which its connections are distinguished from those
+ * of other listeners. */
 struct ended_listener {
 	const struct sockaddr_storage *at;
 	unsigned supervisors_uid;
-	bool failed; /* a connection could not be noted */
+	bool failed; /* there was no memory to note a connection */
 };
 
-/* Notes a connection at the address of the listener, unless it is noted already. Returns false
- * always. */
+/* Notes a connection at the address of the listener, unless the connection is already noted. Always
+ * returns false. */
 static bool note_accepted(const char *line, void *data)
 {
 	struct ended_listener *ended = data;
@@ -424,7 +425,7 @@ static bool note_accepted(const char *line, void *data)
 }
 
 /* Notes the connections that a listener has accepted and that are still open. The supervisor may
- * hold one of them, or may have hidden it. */
+ * still have one of these connections, or may have hidden it in another process. */
 static int note_all_accepted(const struct sockaddr_storage *listener, struct error *err)
 {
 	struct ended_listener ended = {.at = listener};
@@ -454,10 +455,11 @@ void live_quarantine_prepare(void)
 	ways_forget_by(keep_open, note_all_accepted);
 }
 
-/* --- counting the ways out ------------------------------------------------------------------- */
+/* --- counting the connections that remain
+ * ------------------------------------------------------ */
 
-/* Returns how many sockets still lead out through the supervisor; -1 with an error. The supervisor
- * must be stopped during the call. */
+/* Returns the number of sockets through which the guest can still send or receive; -1 with an
+ * error. The supervisor must be stopped during the call. */
 static int count_ways_out(const struct proc *supervisor, struct error *err)
 {
 	struct sockets sockets = {.count = 0};
@@ -482,7 +484,7 @@ int live_prove_quarantine(void *data, struct error *err)
 	bool was_stopped;
 	int ways;
 
-	/* If there is no broker, this process itself is the supervisor. */
+	/* Without a broker, this process itself is the supervisor, so there is nothing to prove. */
 	if (!broker_asker())
 		return 0;
 	if (proc_hold(broker_asker(), &supervisor, err) < 0)

@@ -15,8 +15,8 @@
 #include "base/path.h"
 
 #define TOLD_MAX 64
-/* The most reads of one call of watch_opens_look(). With this limit a process that opens files
- * without end cannot stop the loop. */
+/* The greatest number of reads in one call of watch_opens_look(). Without this limit, a process
+ * that opens files without end could stop the loop. */
 #define LOOKS_MAX 8
 
 struct watch_opens {
@@ -25,7 +25,8 @@ struct watch_opens {
 	char *own; /* the directory of microagent's programs */
 	watch_opens_fn *fn;
 	void *data;
-	uint64_t told[TOLD_MAX]; /* the hashes of the reported pairs of a program and a file */
+	uint64_t told[TOLD_MAX]; /* the hashes of the pairs of a program and a file that were
+				  * already reported */
 	size_t told_count;
 };
 
@@ -36,8 +37,8 @@ static uint64_t mix_name(uint64_t hash, const char *text)
 	return hash * 1099511628211u;
 }
 
-/* Returns true when a pair of a program and a file comes for the first time. After TOLD_MAX pairs,
- * returns false for all other pairs. */
+/* Returns true for a pair of a program and a file that was not seen before. After TOLD_MAX pairs,
+ * always returns false. */
 static bool is_news(struct watch_opens *watch, const char *exe, const char *file)
 {
 	uint64_t hash = mix_name(mix_name(14695981039346656037u, exe), file);
@@ -54,10 +55,10 @@ static bool is_news(struct watch_opens *watch, const char *exe, const char *file
 /* One opening of a file, and the process that has opened it. */
 struct opening {
 	pid_t pid;
-	char file[NAME_MAX + 1]; /* the last part of the file's path */
-	char exe[PATH_MAX];	 /* the path of the program; "": the process has ended */
-	/* The program has mapped libmicroagent. This is found out only if the file is a record,
-	 * since all maps of the process must be read for it. */
+	char file[NAME_MAX + 1]; /* the last component of the file's path */
+	char exe[PATH_MAX];	 /* the path of the program; "": the process has exited */
+	/* The program has mapped libmicroagent. This is examined only for a record, since all
+	 * mappings of the process must be read for it. */
 	bool has_library;
 };
 
@@ -66,7 +67,9 @@ struct opening {
 
 /* A part of the path in a mapping of microagent's library, whatever its version. */
 #define LIBRARY "/libmicroagent.so"
-#define MAPS_MAX (4u << 20) /* the most bytes of a process's maps that are read */
+#define MAPS_MAX \
+	(4u << 20) /* the greatest number of bytes that are read of a process's list of
+			     * mappings */
 
 static bool has_library(pid_t pid)
 {
@@ -83,9 +86,9 @@ static bool has_library(pid_t pid)
 	return false;
 }
 
-/* Writes the last part of the path by which `fd` was opened. If the file has lost its name
- * meanwhile, for example because a new record has replaced it, the kernel adds " (deleted)" to the
- * path. This text is removed. */
+/* Writes the last component of the path by which `fd` was opened. If the file has no path any more,
+ * for example because a new record has replaced it, the kernel appends " (deleted)" to the path.
+ * Removes this suffix. */
 static void name_file(int fd, char out[NAME_MAX + 1])
 {
 	static const char deleted[] = " (deleted)";
@@ -103,9 +106,9 @@ static void name_file(int fd, char out[NAME_MAX + 1])
 	snprintf(out, NAME_MAX + 1, "%.*s", NAME_MAX, slash ? slash + 1 : path);
 }
 
-/* Returns whether the file is a record. Commands of microagent read records, and may have ended
- * before their program can be found out. microagent's library also reads records, in the programs
- * of its users. The disks and the memory of a machine are not records. */
+/* Returns true if the file is a record. Commands of microagent read records, and often exit before
+ * their program can be determined. Programs that use microagent's library read records too. The
+ * disks and the memory of a machine are not records. */
 static bool is_record(const char *file)
 {
 	static const char *const names[] = {"lease", "serial.log", "supervisor.log", "audit.log",
@@ -132,8 +135,9 @@ static void read_opening(const struct fanotify_event_metadata *event, struct ope
 	out->has_library = is_record(out->file) && has_library(event->pid);
 }
 
-/* Reads the next events of the kernel into `out`. Leaves out the files that this process, or the
- * process that asks it (broker_asker()), has opened. Returns the number of openings in `out`. */
+/* Reads the next events of the kernel into `out`. Leaves out files that were opened by this
+ * process, or by the process that asks this broker (broker_asker()). Returns the number of openings
+ * in `out`. */
 static size_t read_openings(int fd, struct opening out[OPENINGS_MAX])
 {
 	struct fanotify_event_metadata buffer[OPENINGS_MAX];
@@ -222,8 +226,8 @@ static void tell_opening(struct watch_opens *watch, const struct opening *openin
 	watch->fn(watch->data, what);
 }
 
-/* Takes the next openings, and reports those that were not reported before. Returns the number of
- * openings. */
+/* Reads the next openings, and reports each pair of a program and a file that was not reported
+ * before. Returns the number of openings. */
 static size_t tell_openings(struct watch_opens *watch)
 {
 	static struct opening openings[OPENINGS_MAX];

@@ -18,13 +18,13 @@
 struct watch_pressure {
 	struct loop_watch *watch;
 	int fd;
-	uint64_t told_ns; /* the time of the last report; 0: there was none */
+	uint64_t told_ns; /* the time of the last report; 0: nothing was reported yet */
 	watch_pressure_fn *fn;
 	void *data;
 };
 
-/* Reads the lines "some avg10=0.00 ..." and "full avg10=0.00 ..." of the kernel. Returns an object
- * with a member for each line, which the caller releases: {"some":"avg10=0.00 ...", ...}. */
+/* Reads the kernel's lines "some avg10=0.00 ..." and "full avg10=0.00 ...". Returns an object with
+ * a member for each line, which the caller releases: {"some":"avg10=0.00 ...", ...}. */
 static json_t *read_figures(int fd)
 {
 	char text[512], *rest = text, *line;

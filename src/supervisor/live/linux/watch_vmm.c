@@ -96,7 +96,8 @@ static json_t *child_json(pid_t pid)
 	return child;
 }
 
-/* Looks at the children of one thread of the VMM. If the thread has ended, it has no children. */
+/* Looks at the children of one thread of the VMM. Treats a thread that has exited like one without
+ * children. */
 static int look_at_thread(struct watch_vmm *watch, int tasks, const char *thread, json_t *found,
 			  struct error *err)
 {
@@ -137,13 +138,12 @@ static int look_at_children(struct watch_vmm *watch, int process, json_t *found,
 /* --- by the broker --------------------------------------------------------------------------- */
 
 struct vmm_question {
-	bool expect; /* the function that the question is for: true: watch_vmm_expect(), false:
-		      * watch_vmm_look() */
+	bool expect; /* true: the request is for watch_vmm_expect(); false: for watch_vmm_look() */
 	unsigned allowed;
 };
 
 /* Writes the answer: the number of sockets that are still expected, and the array `found` as JSON.
- * If not all entries fit into the message, the last ones are dropped; the others are reason enough
+ * If the message has no room for all entries, drops the last entries: the remaining ones are enough
  * for an alarm. */
 static void put_found(unsigned allowed, json_t *found, struct broker_message *out)
 {
@@ -208,7 +208,8 @@ static json_t *ask_what_is_new(struct watch_vmm *watch, struct error *err)
 	return json_load_strict(out.bytes + front, out.len - front, err);
 }
 
-/* --- by the process that has the right ------------------------------------------------------- */
+/* --- in the process that may read the VMM's entries in /proc
+ * ------------------------------------ */
 
 int watch_vmm_expect(struct watch_vmm *watch, const struct proc *vmm, struct error *err)
 {
