@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets how much of its machine's memory a running guest may use. */
+/* Sets how much memory a running guest may use, by the balloon of its machine. */
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -22,7 +22,7 @@ static void on_balloon_answer(void *data, int64_t actual_mib, const struct error
 			 "balloon: it was set; how much memory the guest has is not known");
 	else if (!why)
 		log_line(&live->log, "balloon: the guest has %lld MiB", (long long)actual_mib);
-	/* If control.sock is closed, the client has lost its connection already. */
+	/* If control.sock is closed, the client was already disconnected. */
 	if (live->requests)
 		control_sock_answer(client, answer);
 }

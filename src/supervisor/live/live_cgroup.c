@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The cgroup of a running workspace: its limits, and its entry in runtime.json. After a crash of
- * the live supervisor, the next command finds the cgroup by this entry, kills the processes in it,
- * and removes it. */
+ * the live supervisor, the next command finds the cgroup by this entry, kills the processes in the
+ * cgroup, and removes the cgroup. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,8 +10,9 @@
 #include "base/limits.h"
 #include "supervisor/live/live.h"
 
-/* Returns the memory limit of the cgroup, in bytes. While QEMU starts, a root file system in memory
- * exists three times: joined with the initrd of microagent, in the cell, and in QEMU. */
+/* Returns the memory limit of the cgroup, in bytes. A root file system in memory counts three
+ * times, because it exists three times while QEMU starts: joined with the initrd of microagent, in
+ * the cell, and in QEMU. */
 static uint64_t memory_of(const struct config *config)
 {
 	uint64_t mib = (uint64_t)config->memory_mib + limit_get(LIMIT_CGROUP_OVERHEAD_MIB);
@@ -45,8 +46,8 @@ int live_cgroup_begin(struct live *live, const struct config *config, struct err
 		return -1;
 	if (!live->cgroup.path)
 		return 0;
-	/* The guard is moved into the cgroup only if it is still the parent. If the guard was
-	 * killed, another process may have its pid. */
+	/* The guard is moved into the cgroup only if it is still the parent of this process. If the
+	 * guard was killed, its pid may belong to another process. */
 	if (getppid() == live->guard && cgroup_take(&live->cgroup, live->guard, err) < 0)
 		return -1;
 	if (json_put_string(live->runtime, "cgroup", live->cgroup.path, err) < 0 ||

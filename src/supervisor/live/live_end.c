@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends the VM of a live supervisor. Each part that wants to end the VM calls live_end(). If several
- * parts want this, intent_after() decides which reason counts. live_over() is called when the VM
- * has ended, when it has not ended although it was killed, or when it never began. Only live_over()
- * decides, records and reports the outcome.
+ * Ends the VM of a live supervisor. Each module that wants to end the VM calls live_end() with its
+ * reason. If there are several reasons, intent_after() decides which of them is kept. live_over()
+ * is called when the VM has ended, when it was killed and did not end, or when it never started.
+ * Only live_over() decides, records and reports the outcome.
  *
  * A guest reports what happens in it with a delay of up to 120 ms (guest/trace/tracer.c). But
  * people often read an audit log to find the last actions of a command. So before the VM of a
- * session is killed, its guest may send the reports that are left. The time for this is limited. If
- * the reports do not come, the log says so.
+ * session is killed, its guest gets a limited time to send the reports that it has not sent yet. If
+ * these reports do not come, the log says so.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@
 #include "supervisor/live/live_audit.h"
 #include "supervisor/live/readiness.h"
 
-/* Ends this process. The VM was killed and has not ended in time, so the VMM or a companion is
- * stuck. Both end with this process. */
+/* Exits, because the VM was killed and has not ended in time: the VMM or a companion is stuck. Both
+ * are killed when this process exits. */
 static void on_kill_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -67,8 +67,8 @@ static void kill_vm(struct live *live)
 
 	if (live->settling)
 		return;
-	/* A quarantined guest cannot send reports. The log has the quarantine itself, so it needs
-	 * no line about missing reports. */
+	/* A quarantined guest cannot send reports. The log says that the machine is in quarantine,
+	 * so it needs no line about missing reports. */
 	if (!live->audit || !live->outcome.ready || live->severed) {
 		kill_now(live);
 		return;
@@ -119,8 +119,8 @@ static void ask_guest_to_power_off(struct live *live)
 {
 	struct error err;
 
-	/* A machine that is paused at its quota stays paused, so its guest cannot switch itself
-	 * off. */
+	/* A machine that is paused at its quota does not go on by itself, so its guest cannot
+	 * switch itself off. */
 	if (live->pause.why == PAUSE_AT_QUOTA) {
 		live_cannot_power_off(live);
 		return;
@@ -129,8 +129,9 @@ static void ask_guest_to_power_off(struct live *live)
 	if (control_stream_is_ready(live->control)) {
 		control_stream_power_off(live->control);
 	} else if (live->backend->power_button && live->backend->power_button(live->vm, &err) < 0) {
-		/* The power button cannot be pressed, so a wait for the guest is useless. This is
-		 * so for a quarantined machine of Firecracker on arm64. */
+		/* If the power button cannot be pressed, the guest cannot end the machine, so there
+		 * is no reason to wait. An example is a quarantined machine of Firecracker on
+		 * arm64. */
 		log_line(&live->log, "power button: %s", err.msg);
 		live->outcome.forced_why = "the guest could not be asked to switch itself off";
 		kill_vm(live);
@@ -154,12 +155,12 @@ void live_end(struct live *live, enum intent intent, const struct error *cause)
 	live->outcome.intent = now;
 	if ((now == INTENT_HALT || now == INTENT_STOP) && live->state != STATE_STOPPING)
 		live_record(live, STATE_STOPPING, NULL);
-	/* A machine that is saved while it ends could not be started from the save, so the save
-	 * fails. */
+	/* If a machine was saved while it ends, no useful machine could be restored from the save.
+	 * So the save fails. */
 	live_save_cut(live, "ended");
-	/* If a workload is done and its caller has gone, the outcome does not change. But the VM is
-	 * killed, since no process waits for a clean end any more. The VM is also killed after a
-	 * workload whose workspace is removed. */
+	/* When a workload is done, an end of its caller does not change the outcome. But then the
+	 * VM is killed, since no process waits for an orderly end. The VM is also killed if its
+	 * workspace will be removed. */
 	if (intent_is_forced(intent) || (now == INTENT_DONE && live->ticket.remove)) {
 		if (!was_forced)
 			kill_vm(live);
@@ -170,8 +171,8 @@ void live_end(struct live *live, enum intent intent, const struct error *cause)
 
 void live_done(struct live *live)
 {
-	/* If the machine is already ending, the result has come during the power-off, and does not
-	 * change the end. */
+	/* If the machine is already ending, the result has come during the power-off, and there is
+	 * nothing more to do. */
 	if (!is_ending(live))
 		live_end(live, INTENT_DONE, NULL);
 }
@@ -181,7 +182,7 @@ void live_fail(struct live *live, enum error_code code, const char *text)
 	live_fail_for(live, code, REASON_NONE, text);
 }
 
-/* The text for a machine whose serial console has only shown lines that come at every start. */
+/* The text for a machine whose serial console has only the lines that every boot prints. */
 #define UNTELLING "the guest's serial console does not say why"
 
 void live_fail_for(struct live *live, enum error_code code, enum error_reason reason,
@@ -208,8 +209,8 @@ void live_fail_for(struct live *live, enum error_code code, enum error_reason re
 
 /* --- the outcome ----------------------------------------------------------------------------- */
 
-/* Removes the workspace under the command lock, so that no command can make the directory again at
- * the same time. */
+/* Removes the workspace under the command lock. Otherwise a command could make the directory again
+ * at the same time. */
 static int remove_own_workspace(struct live *live, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
@@ -232,20 +233,20 @@ static int serve_remove(void *data, const struct broker_message *in, struct brok
 	struct live *live = data;
 
 	(void)in, (void)out;
-	/* The end of the session may have been set after the broker was forked, so the broker reads
-	 * it from the record. */
+	/* The time of the session may have ended after the broker was forked, so the broker reads
+	 * the record. */
 	if (!live->ticket.remove &&
 	    (term_read(&live->ws, &live->term.term, err) < 0 || !term_is_over(&live->term.term)))
 		return error_set(
 			err, ERR_DENIED,
 			"the broker refuses to remove the workspace, because the workspace is to be kept after the machine's end");
-	/* The broker does not believe the supervisor that the machine has ended. So the broker
-	 * itself ends all processes of the machine. */
+	/* The broker does not trust the supervisor's report that the machine has ended. So the
+	 * broker itself ends all processes of the machine. */
 	if (live->backend->end_all(live->vm, err) < 0)
 		return error_prefix(err, "the workspace is not removed");
-	/* When its workspace is removed, no command can find the supervisor any more, so the broker
-	 * makes it end. The supervisor gets some time, since it must still report the end of the
-	 * machine. Its deadline holds even if the removal of the workspace takes long. */
+	/* After its workspace is removed, no command can find the supervisor. So the broker ends
+	 * the supervisor after a deadline. The supervisor needs this time to report the end of the
+	 * machine. The deadline holds even if the removal of the workspace takes long. */
 	broker_end_asker(limit_deadline(LIMIT_KILL_MS));
 	broker_take_no_more();
 	return remove_own_workspace(live, err);
@@ -265,8 +266,8 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	if (live->over)
 		return;
 	state = outcome_state(&live->outcome, end, vm_detail, detail, sizeof(detail), &failure);
-	/* If the VM has failed by itself, the last lines of the serial log are added to the
-	 * text. */
+	/* If the VM has failed by itself, appends the last lines of the serial log to the
+	 * message. */
 	if (failure.code != ERR_NONE && live->outcome.intent != INTENT_FAILED) {
 		size_t used = strlen(failure.msg);
 
@@ -286,16 +287,17 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 		if (failure.msg[used])
 			snprintf(detail, sizeof(detail), "%s", failure.msg);
 	}
-	/* If this is false, the root file system is not kept as this machine's own: it is removed
-	 * with the workspace, was only read or written for a command, or is in memory. */
+	/* True if the root file system is kept as this machine's disk. False if it is removed with
+	 * the workspace, was only read or written for a command, or is in memory. */
 	keeps_root = !live->ticket.remove && !live->term.over && !live->ticket.reader &&
 		     !live->ticket.writer && !live->ram_root;
-	/* A workload that failed does not affect the disk. After any other failure the VMM is not
-	 * believed when it says that the guest has switched itself off. */
+	/* A workload that failed does not affect the disk. After any other failure the VMM's report
+	 * that the guest has switched itself off is not trusted. */
 	live->at_rest = end == VM_END_POWERED_OFF &&
 			(state != STATE_FAILED || live->outcome.has_result) && keeps_root;
 	live->over = true;
-	/* Each client that still waits gets an answer now, since it may hold the command lock. */
+	/* Each client that still waits gets an answer now, since it may hold the command lock and
+	 * so block all other commands. */
 	live_quarantine_over(live);
 	live_share_cut(live, "ended");
 	live_network_cut(live, "ended");
@@ -321,7 +323,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	live_record(live, state, detail);
 	if (!live_record_pending(live))
 		log_line(&live->log, "the last events were lost: the disk was full");
-	/* A quarantined workspace is kept, even if it should have been removed after its run. */
+	/* A quarantined workspace is kept as evidence, even if it was to be removed. */
 	if ((live->ticket.remove || live->term.over) && !live->outcome.quarantined) {
 		if (broker_is_asked() ? broker_ask(&live_remove_duty, &nothing, NULL, &err) < 0
 				      : remove_own_workspace(live, &err) < 0)

@@ -35,8 +35,8 @@ static void on_guest_hello(void *data, const struct control_hello *hello)
 	json_object_set(live->runtime, "guest", guest);
 }
 
-/* Ends the VM, since its workload has exceeded its timeout. The guest itself must end the workload
- * at the timeout, so this timer is only for a guest that does not. */
+/* Ends the VM, since its workload has exceeded its timeout. The guest ends the workload at the
+ * timeout, and this timer is later. So it fires only if the guest has not done so. */
 static void on_workload_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -77,8 +77,8 @@ static void on_guest_ready(void *data)
 	json_object_set_new(live->runtime, "readyAt", json_string(now));
 	live_runtime_write(live);
 	control_stream_push_time(live->control);
-	/* A halt or a stop came while the guest was booting. The guest can be asked only now to
-	 * switch itself off. */
+	/* The command halt or stop came while the guest was booting. Only now can the guest be
+	 * asked to switch itself off. */
 	if (live->outcome.intent != INTENT_NONE) {
 		control_stream_power_off(live->control);
 		return;
@@ -88,7 +88,7 @@ static void on_guest_ready(void *data)
 		return;
 	}
 	/* The boot is written to the audit log before any caller learns that the machine runs. So
-	 * in the log the later actions of a caller follow the boot. */
+	 * the later actions of callers come after the boot in the log. */
 	live_observe_ready(live);
 	live_record(live, STATE_RUNNING,
 		    json_text(json_object_get(live->runtime, "network"), "detail", NULL));
@@ -179,10 +179,10 @@ static void on_guest_lost_timer(struct loop *loop, void *data)
 }
 
 /*
- * Handles the end of the control stream. A breach of the protocol ends the VM at once. The stream
- * also ends at every power-off and panic, which the VMM reports soon after. So if there was no
- * breach, the VM is ended only if two things are true. It still runs after LIMIT_AGENT_LOST_MS. And
- * its guest was not ready yet, or has a workload, whose result cannot come any more.
+ * Handles the end of the control stream. If the guest has broken the protocol, ends the VM at once.
+ * Without such a breach, the cause may be a power-off or a panic, which the VMM reports soon. So
+ * the VM is ended only if it still runs after LIMIT_AGENT_LOST_MS, and only if its guest was not
+ * ready yet or has a workload, whose result can no longer come.
  */
 static void on_control_over(void *data, bool broken, const char *why)
 {
@@ -208,13 +208,13 @@ static void on_control_over(void *data, bool broken, const char *why)
 }
 
 /* Asks the guest of a session for reports about commands (audit) and about all other events that
- * its tracer sees (telemetry). A limit of 0 switches the tracing off, so that its cost can be
- * measured. The guest of a template is also asked to trace. Its tracer reports nothing, but runs
- * already when a session is restored from the template. Otherwise the session would have to start a
- * tracer before it is ready. A sandbox has no tracer. If the kernel of a sandbox traced, it would
- * ask for the capabilities of each file to which a path leads (audit_copy_fcaps(),
- * kernel/auditsc.c). These files are on the host, so each look-up of a file would take twice as
- * long. */
+ * its tracer sees (telemetry). If LIMIT_TELEMETRY_RECORDS is 0, the guest does not trace, so that
+ * the cost of tracing can be measured. The guest of a template is also asked to trace. Its tracer
+ * reports nothing, but is already running when a session is restored from the template. Otherwise
+ * the session would have to start a tracer before it is ready. A sandbox has no tracer. If the
+ * kernel of a sandbox traced, it would read the capabilities of each file that a path names
+ * (audit_copy_fcaps(), kernel/auditsc.c). These files are on the host, so each look-up of a file
+ * would take twice as long. */
 static int ask_for_reports(const struct live *live, json_t *config, struct error *err)
 {
 	bool traced = limit_get(LIMIT_TELEMETRY_RECORDS) > 0;
@@ -236,16 +236,17 @@ static int tell_origin(struct live *live, json_t *message, struct error *err)
 	case VM_TEMPLATE:
 		return control_put_template(message, err);
 	case VM_RESTORED:
-		/* If the network card was saved with the guest, the guest already knows its
-		 * network. Otherwise the card is plugged in when the guest runs again. */
+		/* If the network card was saved with the guest, the guest already has its network.
+		 * Otherwise the card is plugged in when the guest runs again, and the message says
+		 * so. */
 		if (network && live->ticket.card_mac)
 			json_object_del(message, "network");
 		else if (network && json_put(network, "plugged", json_true(), err) < 0)
 			return -1;
 		if (control_put_renew(message, err) < 0)
 			return -1;
-		/* The hello of a restored guest has the boot id of its template. So the new boot id
-		 * is kept here. */
+		/* The hello of a restored guest still has the boot id of its template. So this
+		 * process keeps the new boot id. */
 		snprintf(live->boot_id, sizeof(live->boot_id), "%s",
 			 json_text(json_object_get(message, "renew"), "bootId", ""));
 		return 0;
@@ -276,8 +277,9 @@ int live_control_begin(struct live *live, int given_fd, const struct config *con
 	if (!message || json_put(message, "disks", json_deep_copy(live->ticket.disks), err) < 0 ||
 	    ask_for_reports(live, message, err) < 0)
 		return -1;
-	/* With guestPort 0 the guest listens for the loopback, as for a published port. Each
-	 * connection first says for which port it is. */
+	/* With guestPort 0 the guest listens for connections of the host's loopback, as it does for
+	 * a published port. Each of these connections begins with the number of the port that it is
+	 * for. */
 	publishes = json_object_get(message, "publishes");
 	if (ticket_has(&live->ticket, LIVE_LOOPBACK) &&
 	    json_array_append_new(publishes, json_pack("{s:i}", "guestPort", 0)) < 0)
@@ -285,8 +287,8 @@ int live_control_begin(struct live *live, int given_fd, const struct config *con
 	if (live->ticket.links &&
 	    json_put(message, "network", json_deep_copy(live->ticket.links), err) < 0)
 		return -1;
-	/* If the backend has nat_by_dhcp, a guest on nat gets its address by DHCP. With any other
-	 * backend it gets the address in the config. */
+	/* If the backend has nat_by_dhcp, a guest on nat gets its address by DHCP. Otherwise the
+	 * address is in the config that the guest gets. */
 	if (live->backend->nat_by_dhcp && config->network_mode == NETWORK_NAT &&
 	    json_put(message, "network", json_pack("{s:b}", "dhcp", 1), err) < 0)
 		return -1;

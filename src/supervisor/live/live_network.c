@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Changes the network of a running machine. A change allows a name or prefix for egress, forbids it
- * again, publishes a port, or unpublishes it. Each change edits config.network, and the contract
- * checks the result like the config.network of a request. The change is written to workspace.json,
- * so that the next start has it too. A change that opens something is recorded before the client
- * gets its answer. If it cannot be recorded, it is taken back. A change that shuts something is
- * never taken back.
+ * again, publishes a port, or unpublishes it. Each change edits config.network. The result is
+ * checked like the config.network of a request (contract/). The change is written to
+ * workspace.json, so that the next start has it too. A change that gives access is recorded before
+ * the client gets its answer. If it cannot be recorded, it is undone. A change that takes access
+ * away is never undone.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,8 +29,8 @@ struct network_change {
 	const char *name;
 	int (*apply)(struct live *live, const json_t *before, const json_t *after,
 		     struct control_client *client, struct error *err);
-	/* Undoes apply(), if the change cannot be recorded or has failed in the guest. NULL: the
-	 * change is not taken back. */
+	/* Undoes apply() if the change cannot be recorded or has failed in the guest. NULL: the
+	 * change is never undone. */
 	void (*undo)(struct live *live, const json_t *before, const json_t *after);
 	/* The change is complete only when the guest has confirmed it (live_published()). */
 	bool waits;
@@ -51,7 +51,7 @@ static bool list_has_item(const json_t *list, const json_t *item)
 	return false;
 }
 
-/* Calls `fn` for each item that is in the list `of` and not in the list `without`. Both lists may
+/* Calls `fn` for each item that is in the list `of` but not in the list `without`. Both lists may
  * be NULL. */
 static int each_more(struct live *live, const json_t *of, const json_t *without,
 		     network_item_fn *fn, struct error *err)
@@ -67,8 +67,8 @@ static int each_more(struct live *live, const json_t *of, const json_t *without,
 	return 0;
 }
 
-/* Records a change. For a session the record is a line of the audit log, otherwise an event of the
- * workspace. Takes over `data`. */
+/* Records a change. If there is an audit log, writes `event` with `data` to it; otherwise records
+ * an event of the workspace with `text`. Releases `data`. */
 static void tell_change(struct live *live, const char *event, json_t *data, const char *text)
 {
 	if (live->audit)
@@ -271,7 +271,7 @@ static void answer_change(struct live *live, const struct error *why)
 }
 
 /* Finishes a change that was applied: records and reports it, and answers the client. If the change
- * cannot be recorded, takes it back if possible. */
+ * cannot be recorded, undoes it if possible. */
 static void finish_change(struct live *live)
 {
 	const struct network_change *of = live->change.of;
@@ -317,8 +317,8 @@ void live_published(struct live *live, const char *said)
 	fail_change(live, &why);
 }
 
-/* Ends a change with a failure, since the guest has not answered in time. An agent that does not
- * know the message ignores it. */
+/* Fails a change, since the guest has not answered in time. An agent that does not know the message
+ * does not answer. */
 static void on_publish_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -380,8 +380,8 @@ static int begin_change(struct live *live, const struct network_change *of, cons
 	if (!after || json_put(config, "network", json_incref(after), err) < 0 ||
 	    config_from_record(config, &changed, err) < 0)
 		return -1;
-	/* If no machine of the backend can have the changed config, the change is refused, like a
-	 * request with this config. */
+	/* Refuses the change if the backend does not support the changed config, as for a request
+	 * with that config. */
 	status = refusals_check(live->backend->name, live->backend->refusals, &changed, err);
 	config_free(&changed);
 	if (status < 0 || of->apply(live, before, after, client, err) < 0)

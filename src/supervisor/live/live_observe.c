@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes events of the audit log from what happens in a session. An event that the host itself sees
- * has no mark. An event that the guest reports is marked as the guest's word ("origin":"guest"). If
- * a kind of event cannot be seen on this host, one event `audit.coverage` names this kind. If the
- * log then has no such events, this proves nothing.
+ * Makes events of the audit log from what happens in a session. An event that the host itself
+ * observes has no mark. An event that the guest reports has the mark "origin":"guest", since the
+ * guest may lie. If a kind of event cannot be observed on this host, the event `audit.coverage`
+ * names this kind. The absence of such events from the log then proves nothing.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,8 @@
 #include "supervisor/live/watch_vmm.h"
 
 /* The number of sockets that QEMU opens for a virtio-fs device. One is the connection to virtiofsd.
- * The other two are a pair for messages from virtiofsd; virtiofsd gets one of them later. */
+ * The other two are a pair of connected sockets for messages from virtiofsd; QEMU passes one of
+ * them to virtiofsd later. */
 #define PLUG_SOCKETS 3
 
 struct live_observe {
@@ -34,12 +35,13 @@ struct live_observe {
 			       * watched */
 	struct telemetry_log telemetry;
 	struct loop_watch *look_timer, *digest_timer;
-	json_t *observed, *unobserved; /* the kinds of events for audit.coverage; NULL after it was
-				        * written */
-	json_t *shares;		       /* the shares that the guest has */
+	json_t *observed, *unobserved; /* the kinds of events that can and cannot be observed, for
+				        * audit.coverage; NULL after it was written */
+	json_t *shares;		       /* the shares that the guest can see */
 };
 
-/* --- what can be seen ------------------------------------------------------------------------ */
+/* --- the coverage
+ * ------------------------------------------------------------------------------- */
 
 static void can_see(struct live *live, const char *what, bool can, const struct error *why)
 {
@@ -182,8 +184,8 @@ void live_observe_begin(struct live *live, const struct config *config)
 	begin_watches(live, config);
 }
 
-/* Looks at the VMM's sockets before the devices are added. So a socket that exists already is
- * reported now, and does not count as one of the devices' sockets. */
+/* Looks at the VMM's sockets before the devices are added. So a socket that already exists is
+ * reported now, and is not mistaken for a socket of these devices. */
 void live_observe_plugging(struct live *live, size_t count)
 {
 	if (!live->observe)
@@ -200,11 +202,12 @@ void live_observe_plugged(struct live *live)
 	live->observe->vmm.allowed = 0;
 }
 
-/* --- what happens ---------------------------------------------------------------------------- */
+/* --- events of the session
+ * ---------------------------------------------------------------------- */
 
-/* Notes for audit.coverage whether the VMM's children and sockets can be watched. A VMM with its
- * own vsock device opens a socket for each connection to the guest, so the sockets of such a VMM
- * are not watched. */
+/* Notes for audit.coverage if the VMM's children and sockets can be watched. The sockets of a VMM
+ * with its own vsock device are not watched, since it opens a socket for each connection to the
+ * guest. */
 static void can_see_vmm(struct live *live, bool watched, struct error *why)
 {
 	if (live->backend->in_process) {
@@ -281,8 +284,8 @@ static void on_digest_timer(struct loop *loop, void *data)
 	tell_digest(live);
 }
 
-/* Writes the status of the guest's tracing to the audit log. If something is not traced, its
- * absence from the log proves nothing. */
+/* Writes the status of the guest's tracing to the audit log. The absence of a kind of event from
+ * the log proves nothing if that kind is not traced. */
 static int take_trace_status(struct live *live, const json_t *message, struct error *err)
 {
 	bool whole = false;
@@ -310,8 +313,8 @@ int live_observe_said(struct live *live, enum control_type type, const json_t *m
 {
 	json_t *facts;
 
-	/* If the workspace is not a session, the records are dropped. But a malformed message is a
-	 * breach of the protocol in any case. */
+	/* If the workspace is not a session, the records are dropped. But a malformed message
+	 * always breaks the protocol, so the message is checked even then. */
 	if (type == CONTROL_TELEMETRY)
 		return live->observe ? take_telemetry(live, message, err)
 				     : telemetry_check(message, err);
@@ -358,7 +361,7 @@ void live_observe_share(struct live *live, const json_t *share)
 {
 	json_t *told;
 
-	/* The directory of containers is left out here. Its contents are reported with each
+	/* The directory of containers is not reported here: its contents are reported with each
 	 * container. */
 	if (!live->observe || json_is_true(json_object_get(share, "containers")))
 		return;

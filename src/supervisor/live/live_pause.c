@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles a machine that is paused because its disk has no room: on the host, or in the session's
- * quota (live_quota.c). A pause because the host has no room ends by itself when the host has room
- * again. A pause at the quota ends when the quota is raised. The guest of a paused machine cannot
- * switch itself off, so a machine that is paused at its quota and must end is killed.
+ * Handles a machine that is paused because its disk has no room, either on the host's disk or
+ * within the session's quota (live_quota.c). If the host's disk was full, the pause ends by itself
+ * when that disk has room again. A pause at the quota ends when the quota is raised. The guest of a
+ * paused machine cannot switch itself off, so a machine that is paused at its quota and must end is
+ * killed.
  *
- * When a write finds no room, QEMU pauses the machine, and says for which disk. QEMU does not say
- * whether a write to a layer was stopped by the host's disk or by the quota. If the host has room
- * and the layer ends near its bound, the quota has stopped the write. The layer need not end
- * exactly at the bound, since other writes may still be under way, and a write that finds no room
- * writes nothing. The layer may even end far from its bound. QEMU joins up to 32 neighbouring
+ * When a write finds no room, QEMU pauses the machine, and reports for which disk. For a layer,
+ * QEMU does not report if the host's disk is full or the quota is reached. If the host has room and
+ * the layer ends near the bound of its quota, the quota has stopped the write. The layer need not
+ * end exactly at the bound, since other writes may still be in progress, and a write that finds no
+ * room writes nothing. The layer may even end far from its bound. QEMU joins up to 32 neighbouring
  * requests of the guest to one write (virtio_blk_submit_multireq()), which may have 12 MiB and
- * more. So the reason can be in doubt. Then the layer is looked at once more after
- * LIMIT_DISK_CHECK_MS. If it still ends well below the bound, the machine goes on. If the machine
- * is then paused again at once, the quota is the reason. After a pause at the quota, a request for
- * the quota that the session already has makes the machine go on.
+ * more. If the layer ends far from its bound, the reason is in doubt (PAUSE_IN_DOUBT). Then the
+ * layer is examined once more after LIMIT_DISK_CHECK_MS. If it still ends well below the bound, the
+ * machine goes on. If the machine is then paused again at once, the quota is the reason. A request
+ * that sets the quota to its present value lets the machine go on after a pause at the quota.
  *
  * If the disk is not a layer, only this supervisor sees that the disk has reached its quota. The
- * supervisor then asks the VMM to pause the machine. Until the VMM has answered, the machine is not
- * made to go on for another reason: otherwise the answer would report a pause that is already over.
+ * supervisor then asks the VMM to pause the machine. Until the VMM has answered, no other reason
+ * lets the machine go on: otherwise the answer would report a pause that is already over.
  *
- * A guest can bring its machine to a pause only once each time that the quota is raised. So it
- * cannot fill the logs with pauses.
+ * A guest can cause only one pause for each raise of the quota. So it cannot fill the logs with
+ * pauses.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -41,8 +42,8 @@ static void begin_pause(struct live *live, enum pause why)
 	live->pause.why = why;
 }
 
-/* Ends the pause. Returns true if the machine goes on. If it cannot go on, ends it and returns
- * false. */
+/* Ends the pause, and returns true if the machine goes on. If the machine cannot go on, ends the
+ * machine and returns false. */
 static bool end_pause(struct live *live)
 {
 	struct error err;
@@ -84,18 +85,20 @@ static void on_paused(void *data, const struct error *why)
 
 	live->pause.asked = false;
 	if (why) {
-		/* The pause has failed. The next count of the disk leads to another try. */
+		/* The VMM could not pause the machine. The next count of the disk leads to another
+		 * try. */
 		log_limited(&live->log, "quota: %s", why->msg);
 		return;
 	}
-	/* If the machine was meanwhile paused because the host has no room, that pause counts. */
+	/* If the machine was paused meanwhile because the host has no room, it is not paused a
+	 * second time. */
 	if (live->pause.why || live->over)
 		return;
 	if (live_quota_grown(live) >= live->quota.bytes) {
 		pause_at_quota(live);
 		return;
 	}
-	/* The quota was raised before the VMM had paused the machine, so the pause is ended at
+	/* The quota was raised before the VMM had paused the machine, so the machine goes on at
 	 * once. */
 	begin_pause(live, PAUSE_AT_QUOTA);
 	(void)end_pause(live);
@@ -135,8 +138,8 @@ static bool has_room(int fd)
 	       (uint64_t)fs.f_bavail * fs.f_frsize >= limit_get(LIMIT_STATE_FREE_BYTES);
 }
 
-/* Returns whether the host has room for all disks to which the guest may write. All disks are
- * checked, since only the serial of the full disk is known. */
+/* Returns true if the host has room for all disks to which the guest may write. Checks all of them,
+ * since only the serial number of the full disk is known. */
 static bool disks_have_room(const struct live *live)
 {
 	size_t i;
@@ -200,8 +203,8 @@ static void on_room_timer(struct loop *loop, void *data)
 	}
 }
 
-/* Returns the disk's name in the config. If the config has no disk with this serial, as for
- * "rootfs", returns the serial. */
+/* Returns the disk's name in the config. If no disk of the config has this serial number, as for
+ * "rootfs", returns the serial number. */
 static const char *disk_name(const struct live *live, const char *serial)
 {
 	size_t i;

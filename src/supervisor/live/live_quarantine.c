@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts a running machine into quarantine. The VM goes on, with its disks and its serial log, but
- * the guest reaches nothing outside, and nothing outside reaches the guest. The steps come in this
- * order. The backend kills the companions. The live supervisor closes its own listeners and
- * connections. The sockets are unlinked. The backend proves that no channel is left
- * (backend/parts/vm_sever.c and vm_held.c). The broker proves that nothing leads out through the
- * live supervisor (linux/live_quarantine_proof.c, store/quarantine_proof.c). Only then
- * `quarantined` is recorded, and the command gets its answer.
+ * Puts a running machine into quarantine. The VM goes on, with its disks and its serial log, but no
+ * connection leads out of the guest or into it. These are the steps, in this order. The backend
+ * kills the companions. The live supervisor closes its own listeners and connections. The sockets
+ * are unlinked. The backend proves that no channel is left (backend/parts/vm_sever.c and
+ * vm_held.c). The broker proves that no connection is left through the live supervisor
+ * (linux/live_quarantine_proof.c, store/quarantine_proof.c). Only then the live supervisor records
+ * `quarantined` and answers the command.
  *
- * If the quarantine cannot be proven, the VM is ended, since it might still reach something.
- * control.sock stays, so that the VM can be ended in order; no byte of a guest ever comes to this
- * socket. The caller of a foreground run does not decide about the VM any more, since its lifelines
- * are not watched any more. A quarantined machine stays until it is halted, stopped or killed.
+ * If the quarantine cannot be proven, the VM is ended, since it might still have a connection.
+ * control.sock stays open, so that commands can end the VM; a guest can send no byte to this
+ * socket. The lifelines of the caller are no longer watched, so the VM goes on when the caller of a
+ * foreground run exits. A quarantined machine runs until it is halted, stopped or killed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,8 +36,8 @@ static void drop_watch(struct loop_watch **watch)
 	*watch = NULL;
 }
 
-/* Stops the timers and lifelines that would end the VM because of its workload: the timeout of the
- * workload, the timer of a lost agent, and the lifelines of the caller. */
+/* Stops the timers and lifelines that could end the VM: the timeout of the workload, the timer of a
+ * lost agent, and the lifelines of the caller. */
 static void forget_workload(struct live *live)
 {
 	drop_watch(&live->workload_timer);
@@ -46,8 +46,8 @@ static void forget_workload(struct live *live)
 		drop_watch(&live->lifelines[i]);
 }
 
-/* Closes all listeners and connections of this process that lead to or from the machine.
- * control.sock stays. */
+/* Closes all listeners and connections of this process that lead to or from the machine. Leaves
+ * control.sock open. */
 static int close_channels(struct live *live, struct error *err)
 {
 	if (live->console)
@@ -59,8 +59,8 @@ static int close_channels(struct live *live, struct error *err)
 	live_siblings_end(live);
 	note_severed(live, "control");
 	control_stream_free(steal_ptr(&live->control));
-	/* First ends a probe of the mediation target, which channels_sever() frees. The clients
-	 * that wait for the result of the probe get their answer. */
+	/* First ends a probe that uses the mediation target, since channels_sever() frees this
+	 * target. The clients that wait for the result of the probe get their answer. */
 	readiness_sever(live->readiness);
 	return channels_sever(live->channels, live->severed, err);
 }
@@ -93,8 +93,8 @@ static void fail_quarantine(struct live *live, const struct error *why)
 {
 	struct error cause = *why;
 
-	/* After ERR_TIMEOUT or ERR_UNAVAILABLE a caller would repeat the request. But the machine
-	 * is killed now, so a repetition is useless. */
+	/* The codes ERR_TIMEOUT and ERR_UNAVAILABLE tell a caller to repeat the request. But the
+	 * machine is killed now, so the code becomes ERR_IO. */
 	if (cause.code == ERR_TIMEOUT || cause.code == ERR_UNAVAILABLE)
 		cause.code = ERR_IO;
 	error_prefix(&cause, QUARANTINE_FAILED);
@@ -163,8 +163,8 @@ void live_severed(void *data, const json_t *names, const struct error *why)
 		json_array_append(live->severed, json_array_get(names, i));
 	live->outcome.quarantined = true;
 	describe_severed(live, detail, sizeof(detail));
-	/* The reserved room is used, since the event must be recorded even if the guest has filled
-	 * the disk. */
+	/* Frees reserved space, so that the event can be recorded even if the guest has filled the
+	 * disk. */
 	live_reserve_some_back(live);
 	live_record(live, STATE_QUARANTINED, detail);
 	live_audit(live, AUDIT_WARNING, "session", "session.quarantined",

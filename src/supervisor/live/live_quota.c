@@ -3,29 +3,30 @@
  * Enforces the quota of a session's disk: the number of bytes of the host's disk that the clone of
  * the base may use in addition to the base. When the disk reaches its quota, the machine is paused,
  * like a machine whose disk has no room. The machine stays paused until its quota is raised (the
- * request "disk-quota"), or until it is ended. A paused machine cannot end itself, since it does
- * not run.
+ * request "disk-quota"), or until it is ended. The guest of a paused machine cannot switch itself
+ * off, since it does not run.
  *
- * If the clone is a layer: The file of a layer only grows at its end, and a cluster that the guest
- * discards is used again. So the end of the file is the measure. QEMU itself enforces the bound, by
- * a node between qcow2 and the file (command_line.c). A write that would go beyond the bound is not
- * made. QEMU pauses the VM in the same instant, and makes the write when the VM goes on. So there
- * is no race: even if this process is slow, the guest gets no byte beyond the bound. (There are
- * alternatives. The event BLOCK_WRITE_THRESHOLD reports a write, but does not stop it. With
- * RLIMIT_FSIZE a write fails with EFBIG, for which QEMU does not pause, and the limit would also
- * hold for the memory file of the guest. A project quota does not exist on every file system, and
- * only root can set it.) QEMU lets the bound be raised, but only up to the length that the file has
- * at the boot. So the file gets a hole at its end, which makes it as long as a full layer. The hole
- * is cut off when this machine ends, or when the next machine of the session ends.
+ * If the clone is a layer: The file of a layer grows only at its end, and QEMU uses a cluster again
+ * that the guest has discarded. So the growth is the offset at which the layer's data ends. QEMU
+ * itself enforces a bound on this offset, by a node between qcow2 and the file (command_line.c). It
+ * does not make a write that would go beyond the bound. It pauses the VM in the same instant, and
+ * makes the write when the VM goes on. So there is no race: even if this process is slow, the guest
+ * gets no byte beyond the bound. (There are alternatives. The event BLOCK_WRITE_THRESHOLD reports a
+ * write, but does not stop it. With RLIMIT_FSIZE a write fails with EFBIG, for which QEMU does not
+ * pause, and the limit would also hold for the memory file of the guest. A project quota does not
+ * exist on every file system, and only root can set it.) The bound can be raised later, but only up
+ * to the length that the file has when QEMU starts. So the file gets a hole at its end, which makes
+ * it as long as a full layer. The hole is cut off when this machine ends or, if this supervisor is
+ * killed, when the next machine of the session ends.
  *
- * If the clone is a reflink: The file is as long as the disk from the beginning. The bytes that it
- * shares with no other file are the measure. No event tells when these bytes grow, so they are
- * counted every LIMIT_DISK_QUOTA_LOOK_MS. The machine can exceed its quota by the bytes that are
- * written in this time and during a count. A count takes longer if the disk has very many extents.
- * If the quota is the size of the disk or more, which is the default, nothing is counted. A full
- * copy of the base's disk is counted in the same way. A VMM without layers gets such a copy if
- * there are no reflinks. The copy shares no bytes. Its growth is the number of bytes that it has in
- * addition to the copied bytes.
+ * If the clone is a reflink: The file is as long as the disk from the beginning. The growth is the
+ * number of its bytes that it shares with no other file. No event reports an increase of this
+ * number, so the bytes are counted every LIMIT_DISK_QUOTA_LOOK_MS. The machine can exceed its quota
+ * by the bytes that are written in this time and during a count. A count takes longer if the disk
+ * has very many extents. If the quota is the size of the disk or more, which is the default,
+ * nothing is counted. A full copy of the base's disk is counted in the same way. A VMM without
+ * layers gets such a copy if there are no reflinks. The copy shares no bytes. Its growth is the
+ * number of bytes that it has in addition to the copied bytes.
  *
  * live_pause.c says when the machine is paused and when it goes on.
  */
@@ -115,9 +116,10 @@ static int look_after(struct live *live, uint64_t wait_ns, struct error *err)
 
 /*
  * Sets the timer for the next count, or for the next round of a count. A count of a disk with very
- * many extents takes long. So it is made in rounds, and the loop does other work between them. At
- * most a twentieth of the time is spent in rounds, unless a client waits for the result. `whole` is
- * true if the last round has completed a count. `took_ns` is the time that the last round took.
+ * many extents takes long. So it is made in rounds, and the loop does other work between the
+ * rounds. The rounds use at most a twentieth of the time, unless a client waits for the result.
+ * `whole` is true if the last round has completed a count. `took_ns` is the duration of the last
+ * round in ns.
  */
 static int look_later(struct live *live, bool whole, uint64_t took_ns, struct error *err)
 {
@@ -161,8 +163,8 @@ static void on_quota_look(struct loop *loop, void *data)
 /* --- from the beginning to the end ----------------------------------------------------------- */
 
 /* Makes the layer's file `length` bytes long, by a hole at its end. If the file system does not
- * allow a file of this length, makes it only `room` bytes long. The quota then cannot be raised
- * above the length of the file. */
+ * allow this length, makes the file only `room` bytes long. The quota then cannot be raised above
+ * the length of the file. */
 static int make_long(struct live *live, uint64_t length, uint64_t room, struct error *err)
 {
 	struct stat st;
@@ -237,7 +239,7 @@ static void answer_quota(struct live *live, const struct error *why)
 					    (json_int_t)live_quota_grown(live));
 
 	live->quota.answering = false;
-	/* If control.sock is closed, the client has lost its connection already. */
+	/* If control.sock is closed, the client was already disconnected. */
 	if (live->requests)
 		control_sock_answer(client, text);
 }
@@ -254,8 +256,8 @@ static void on_room(void *data, const struct error *why)
 		answer_quota(live, why);
 		return;
 	}
-	/* After a timeout QEMU may still raise its bound. So the new quota counts from now on, and
-	 * no later request gives the layer less room. */
+	/* After a timeout QEMU may still raise its bound. So the new quota is in force from now on,
+	 * and no later request may give the layer less room. */
 	live->quota.bytes = bytes;
 	if (live->quota.length)
 		live->quota.room = max_u64(live->quota.room, min_u64(bytes, live->quota.length));
@@ -293,8 +295,8 @@ static int may_set_quota(const struct live *live, uint64_t bytes, struct error *
 	return 0;
 }
 
-/* Sets a new quota. Records it before it is in force, so that the quota in force is never greater
- * than the one in session.json. */
+/* Sets a new quota. Records the quota before it is in force, so that the quota in force is never
+ * greater than the one in session.json. */
 int live_quota(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err)
 {

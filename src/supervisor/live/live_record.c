@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the records of the live supervisor. If the host's disk has no room, events and the result
- * wait in memory. They are written when the disk timer, or the end of the machine, finds room.
+ * Writes the records of the live supervisor. While the host's disk has no room, events and the
+ * result stay in memory. The disk timer and the end of the machine try again to write them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,8 @@
 #include "supervisor/handover/report.h"
 #include "supervisor/live/live.h"
 
-/* The number of reserved bytes: room for two full events.json, and a result of usual size. */
+/* The number of bytes that are reserved on the disk. They are enough for two full events.json and a
+ * result of usual size. */
 #define RESERVE_BYTES (1 << 20)
 #define PENDING_MAX 64 /* the most events that wait for room on the host's disk */
 
@@ -67,8 +68,8 @@ static bool record_result(struct live *live)
 		return true;
 	if (workspace_write(&live->ws, "result.json", live->result, STORE_SYNC, &err) < 0)
 		return false;
-	/* With --remove the command that waits gets the result only from this process. So the
-	 * result is kept. */
+	/* With --remove the waiting command can get the result only from this process, so the
+	 * result stays in memory. */
 	if (!live->ticket.remove) {
 		json_decref(live->result);
 		live->result = NULL;
@@ -152,9 +153,9 @@ void live_keep_result(struct live *live, json_t *result)
 /* --- room for the last records --------------------------------------------------------------- */
 
 /*
- * Frees a part of the room on the host's disk that was reserved at the start. The room is for the
- * last record: even if the host's disk is full when the VM ends, this record must say how the VM
- * ended, for example `halted`.
+ * Frees a part of the space on the host's disk that was reserved at the start. The space is for the
+ * last record, which says how the VM ended, for example `halted`. So that record can be written
+ * even if the host's disk is full.
  */
 void live_reserve_some_back(struct live *live)
 {
@@ -191,8 +192,8 @@ void live_mark(struct live *live, const char *name)
 	json_object_set_new(timings, name, json_integer((json_int_t)clock_mono_ns()));
 }
 
-/* Adds the device and inode of the workspace's directory to runtime.json. A copy of the directory
- * has others (leftover.h). */
+/* Adds the device and inode of the workspace's directory to runtime.json. In a copy of the
+ * directory they do not match, so the copied runtime.json is recognised (leftover.h). */
 static int put_directory(json_t *runtime, const struct workspace *ws, struct error *err)
 {
 	struct stat st;
@@ -257,8 +258,8 @@ int live_runtime_begin(struct live *live, struct error *err)
 	return workspace_write(&live->ws, "runtime.json", runtime, STORE_NO_SYNC, err);
 }
 
-/* Adds the start time of a process. Later the pid alone does not identify the process, since the
- * kernel uses pids again. */
+/* Adds the start time of a process. The pid alone does not identify the process later, since the
+ * kernel gives the pids of exited processes to new ones. */
 static void add_start_time(json_t *process)
 {
 	json_int_t pid = json_integer_value(json_object_get(process, "pid"));

@@ -2,10 +2,10 @@
 /*
  * Saves a machine into its workspace. There are two kinds of a save. A machine that becomes a
  * template is stopped for good, and its memory is written to a separate file. A machine that was
- * restored is saved while it runs, and goes on. Its saved state includes the memory, and a further
- * file in the same directory has a copy of the disk of that moment. The guest gets a message before
- * both kinds. A guest that is later restored from the save asks for a new identity; a guest that
- * goes on does not.
+ * restored is saved while it runs, and goes on. The saved state then includes the memory, and
+ * another file in the workspace has a copy of the disk at the same moment. The guest gets a message
+ * before both kinds. A guest that is later restored from the save asks for a new identity; a guest
+ * that goes on does not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,14 +30,14 @@ static void answer_save(struct live *live, const json_t *answer)
 {
 	struct control_client *client = steal_ptr(&live->save_client);
 
-	/* If control.sock is closed, the client has lost its connection already. */
+	/* If control.sock is closed, the client was already disconnected. */
 	if (client && live->requests)
 		control_sock_answer(client, answer);
 }
 
 /* Removes the files of an unfinished save, which are useless and may have filled the disk. QEMU
- * keeps the file of the state open for a moment longer, and the file's room would not be free until
- * then. So each file is first cut to 0 bytes. */
+ * keeps the file of the state open a moment longer, and the disk space of a removed file becomes
+ * free only when it is closed. So each file is first truncated to 0 bytes. */
 static void drop_saved(const struct live *live)
 {
 	static const char *const files[] = {TEMPLATE_FORK_STATE, TEMPLATE_FORK_DISK,
@@ -52,7 +52,7 @@ static void drop_saved(const struct live *live)
 	}
 }
 
-/* A size in bytes that every saved state exceeds. */
+/* A number of bytes that is smaller than every saved state. */
 #define LEAST_STATE_BYTES ((off_t)1 << 20)
 
 static bool is_disk_full(const struct live *live)
@@ -76,8 +76,8 @@ static void refuse_save(struct live *live, const struct error *error)
 	json_auto_t *answer = NULL;
 	struct error why = *error;
 
-	/* If a write found no room, QEMU 7.2 says so, but QEMU 10 only says "Input/output error".
-	 * So the reason is found out here and added. */
+	/* If a write found no room, QEMU 7.2 reports this, but QEMU 10 only reports "Input/output
+	 * error". So the reason is determined here and added to the message. */
 	if (why.code == ERR_IO && !strstr(why.msg, reason) && is_disk_full(live))
 		error_set(&why, ERR_IO, "%.400s: %s", error->msg, reason);
 	answer = control_sock_refusal(&why);
@@ -93,8 +93,8 @@ void live_save_cut(struct live *live, const char *how)
 {
 	struct error why;
 
-	/* If the machine has ended, the copy of its disk is dropped here. Otherwise on_copy_timer()
-	 * drops the copy and lets the machine go on. */
+	/* If the machine has ended, drops the copy of its disk now. Otherwise on_copy_timer() drops
+	 * the copy and lets the machine go on. */
 	if (live->over)
 		drop_copy(live);
 	if (!live->save_client)
@@ -105,7 +105,7 @@ void live_save_cut(struct live *live, const char *how)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* Makes a new file in the workspace. Removes an older file with this name, which an earlier save
+/* Makes a new file in the workspace. First removes a file with the same name that an earlier save
  * has left. Returns the descriptor, or -1 with an error. */
 static int make_saved_file(const struct live *live, const char *name, struct error *err)
 {
@@ -137,8 +137,9 @@ static json_t *keep_memory(struct live *live, struct error *err)
 			 (json_int_t)file_bytes(live, TEMPLATE_SAVED_STATE));
 }
 
-/* Cuts the copy of the disk to the length at which the layer ends. QEMU's file is as long as it may
- * grow, so its end is a hole. A hash of the whole copy would have to read this hole. */
+/* Truncates the copy of the disk to the length at which the layer's data ends. QEMU has made the
+ * layer's file as long as the layer may grow, so the file ends with a hole. Hashing the whole copy
+ * would read this hole. */
 static int cut_copy(const struct live *live, struct error *err)
 {
 	uint64_t end = 0;
@@ -157,8 +158,8 @@ static json_t *keep_disk(struct live *live, struct error *err)
 
 	if (cut_copy(live, err) < 0)
 		return NULL;
-	/* The facts name the network card of this machine, or that it has none. A machine that is
-	 * restored from this save gets the same card. */
+	/* Adds the network card of this machine to the facts, or that it has none. A machine that
+	 * is restored from this save gets the same card. */
 	facts = json_deep_copy(live->ticket.facts);
 	network = json_object_get(live->runtime, "network");
 	mode = json_object_get(network, "mode");
@@ -187,9 +188,9 @@ static void on_saved(void *data, uint64_t stopped_ns, const struct error *why)
 		refuse_save(live, why ? why : &err);
 }
 
-/* Ends a fork, and lets the machine go on, whatever the result of the save. A machine that is
- * paused goes on at the end of its pause. `why` is the reason why the fork has failed; NULL: the
- * disk was copied. */
+/* Ends a fork, and lets the machine go on, whether the save succeeded or failed. If the machine is
+ * paused, it goes on at the end of its pause. `why` is the reason why the fork has failed; NULL:
+ * the disk was copied. */
 static void end_fork(struct live *live, const struct error *why)
 {
 	uint64_t stopped_ns = live->copy.stopped_ns;
@@ -213,9 +214,9 @@ static void end_fork(struct live *live, const struct error *why)
 	answer_save(live, answer);
 }
 
-/* Copies the next part of the disk, by reflink if the file system can. The disk can be large, so
- * requests are answered between the parts: a quarantine must not wait for a copy that the guest has
- * made long. */
+/* Copies the next part of the disk, by reflink if the file system supports reflinks. Between the
+ * parts this process answers requests. Otherwise a quarantine would have to wait for the copy,
+ * which a guest can make long by a large disk. */
 static void on_copy_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -223,7 +224,7 @@ static void on_copy_timer(struct loop *loop, void *data)
 	int got;
 
 	live->copy.timer = NULL;
-	/* The save was cut off, so the copy is not needed: it is dropped, and the machine goes
+	/* The save was cancelled, so the copy is not needed. It is dropped, and the machine goes
 	 * on. */
 	if (!live->save_client) {
 		error_set(&err, ERR_CONFLICT,
@@ -251,8 +252,8 @@ static void on_forked(void *data, uint64_t stopped_ns, const struct error *why)
 		error_set(&err, ERR_CONFLICT,
 			  "the save of the machine was cut off before it was done");
 	else if (live->pause.why)
-		/* When the pause ends, the machine could write to the disk that is being copied. So
-		 * the save fails. */
+		/* A paused machine could go on at the end of its pause, and write to the disk while
+		 * it is copied. So the save fails. */
 		kind_error(live->ws.id, ERR_UNAVAILABLE, &err,
 			   "was paused while it was saved: it cannot be saved until it runs again");
 	else
@@ -282,8 +283,8 @@ void live_quiesced(struct live *live, const char *why)
 	autoclose int state = -1;
 	struct error err;
 
-	/* The guest's answer came too late, and the save was given up. The guest's commands must go
-	 * on. */
+	/* The guest's answer came too late: the save has already failed. The guest's commands must
+	 * go on. */
 	if (!live->save_timer) {
 		control_stream_go_on(live->control);
 		return;
@@ -314,8 +315,8 @@ static int require_running(const struct live *live, struct error *err)
 		return kind_error(live->ws.id, ERR_CONFLICT, err,
 				  "is quarantined: a quarantined machine must not be copied");
 	if (live->pause.why)
-		/* The error does not say why the machine is paused; the last event of the workspace
-		 * does. */
+		/* The message does not give the reason of the pause, which is in the last event of
+		 * the workspace. */
 		return kind_error(live->ws.id, ERR_UNAVAILABLE, err,
 				  "is paused: it cannot be saved until it runs again");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
@@ -370,7 +371,8 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
 }
 
 /* Writes an event to the audit log for a command, for example a command that makes a snapshot of
- * the saved machine. The command cannot write the log itself, since only one process may do so. */
+ * the saved machine. The command cannot write to the log itself, since only one process may write
+ * to it. */
 int live_note(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err)
 {

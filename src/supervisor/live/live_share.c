@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gives shared directories to a running guest. The command that asks for this writes a pass, which
- * names the directories (store/share/pass.h). The backend gives the directories to the machine, the
- * guest mounts them, and runtime.json records them. A machine gets directories in this way only
- * once, and gets all of them or none. If the guest cannot mount the directories, they are taken
- * away from the machine.
+ * Gives shared directories to a running guest. The command that requests this writes a pass, which
+ * names the directories (store/share/pass.h). The backend adds the directories to the machine, the
+ * guest mounts them, and runtime.json records them. This can succeed only once for a machine. If
+ * the guest cannot mount all of the directories, all of them are removed from the machine again.
  */
 #include <string.h>
 
@@ -45,7 +44,8 @@ static void note_shares(struct live *live)
 	}
 }
 
-/* --- taking shares back ---------------------------------------------------------------------- */
+/* --- removing shares again
+ * ---------------------------------------------------------------------- */
 
 static void on_detached(void *data, const struct error *why)
 {
@@ -57,8 +57,8 @@ static void on_detached(void *data, const struct error *why)
 	finish_share(live, &live->share.why);
 }
 
-/* Takes the shares back, since the guest has failed to mount them, or has not answered. The client
- * gets the error `why`. */
+/* Removes the shares from the machine again, since the guest could not mount them, or has not
+ * answered. The client gets the error `why`. */
 static void take_share_back(struct live *live, const struct error *why)
 {
 	struct error err;
@@ -89,8 +89,8 @@ void live_share_mounted(struct live *live, const char *said)
 {
 	struct error why;
 
-	/* If there is no timer, the guest was not asked yet, or its answer came too late and the
-	 * shares are being taken back. */
+	/* Without a timer, the guest was not asked yet, or its answer came too late and the shares
+	 * are being removed again. */
 	if (!live->share.client || !live->share.timer)
 		return;
 	loop_remove(steal_ptr(&live->share.timer));
@@ -118,8 +118,8 @@ static void on_attached(void *data, const struct error *why)
 		finish_share(live, why);
 		return;
 	}
-	/* From now on the guest can read the directories, even if it has not said yet that it has
-	 * mounted them. */
+	/* From now on the guest can read the directories, even if it has not answered yet that it
+	 * has mounted them. */
 	json_array_foreach(live->share.given, i, share)
 	{
 		live_observe_share(live, share);
@@ -168,8 +168,8 @@ static int may_share(const struct live *live, struct error *err)
 	return 0;
 }
 
-/* Attaches the shares to the machine. This process cannot open the directories. They are opened by
- * the pass that the command has written. */
+/* Attaches the shares to the machine. This process may not open the directories, so they are opened
+ * according to the pass that the command has written. */
 static int attach_shares(struct live *live, const json_t *given, struct error *err)
 {
 	autofree char *label = workspace_path(&live->ws, NULL, err);
@@ -197,8 +197,8 @@ static int attach_shares(struct live *live, const json_t *given, struct error *e
 	return -1;
 }
 
-/* Checks that no share in `given` has the tag or the mountpoint of this share. For the shares of a
- * config, the decoder of the config checks this. */
+/* Checks that no other share in `given` has the tag or the mountpoint of `share`. The decoder of a
+ * config checks the same for the shares of that config. */
 static int check_apart(const json_t *given, const json_t *share, struct error *err)
 {
 	static const char *const keys[] = {"tag", "mountpoint"};

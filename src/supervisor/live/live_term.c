@@ -5,12 +5,12 @@
  * the workspace is removed.
  *
  * The lifetime of a session is measured by the wall clock. It begins when the session is ready for
- * the first time, or is claimed from a pool. It also passes while the session does not run. A
+ * the first time, or is claimed from a pool. The lifetime goes on while the session does not run. A
  * session is in use while the host has a stream to the guest, and while a command runs in the
  * guest. vsockd reports the streams, and the guest reports the commands. The guest's report is
- * needed for a command whose client has gone and will come back: meanwhile this command has no
- * stream. A guest that lies about its commands can only keep its session until the end of the
- * lifetime, or end the session earlier.
+ * needed for a command whose client has disconnected and will connect again: meanwhile no stream
+ * belongs to this command. A guest that lies about its commands can only keep its session until the
+ * end of the lifetime, or end the session earlier.
  */
 #include <string.h>
 
@@ -42,8 +42,8 @@ static bool has_idled(const struct live *live)
 	return live->term.term.idle_s && !is_used(live) && clock_mono_ns() >= idle_until(live);
 }
 
-/* Records that the session is over, and writes the reason to `why`. From now on the session can
- * only be destroyed. */
+/* Records that the time of the session is over, and writes the reason to `why`. From now on the
+ * session can only be destroyed. */
 static void note_over(struct live *live, char why[TERM_TEXT])
 {
 	struct term *term = &live->term.term;
@@ -54,8 +54,8 @@ static void note_over(struct live *live, char why[TERM_TEXT])
 		term->ends_ns = clock_real_ns();
 	}
 	term_text(term, why);
-	/* If this process is killed before the session is destroyed, the record tells the next
-	 * command that the session is over. */
+	/* If this process is killed before the session is destroyed, the next command learns from
+	 * the record that the time of the session is over. */
 	if (term_write(&live->ws, term, &err) < 0)
 		log_line(&live->log, "%s", err.msg);
 	live->term.over = true;
@@ -85,8 +85,8 @@ void live_term_orphan(struct live *live)
 {
 	char why[TERM_TEXT];
 
-	/* If the machine is already ending, another reason has decided what happens to the machine
-	 * and its session, and nothing is done here. */
+	/* If the machine is already ending, that end decides what happens to the machine and its
+	 * session. So nothing is done here. */
 	if (live->over || live->outcome.intent != INTENT_NONE ||
 	    (live->state != STATE_RUNNING && live->state != STATE_STARTING))
 		return;
@@ -96,7 +96,7 @@ void live_term_orphan(struct live *live)
 		expire_session(live);
 		return;
 	}
-	/* No command has run in this session yet, so the session needs no clean end. */
+	/* No command has run in this session yet, so the machine need not end in order. */
 	note_over(live, why);
 	live_end(live, INTENT_CALLER_GONE, NULL);
 }
@@ -122,7 +122,7 @@ void live_term_look(struct live *live)
 	if (next == UINT64_MAX)
 		return;
 	live->term.timer = loop_add_timer(live->loop, next, on_term_timer, live, &err);
-	/* A session with an end must not go on if its end cannot be enforced. */
+	/* If the end of a session cannot be enforced, the session must not go on. */
 	if (!live->term.timer)
 		live_fail(live, err.code, err.msg);
 }
@@ -208,7 +208,8 @@ int live_term_set(struct live *live, const json_t *request, struct control_clien
 	return 0;
 }
 
-/* --- sessions that a client holds ------------------------------------------------------------ */
+/* --- sessions with a client as lifeline
+ * --------------------------------------------------------- */
 
 static void on_holder_gone(void *data, bool let_go)
 {

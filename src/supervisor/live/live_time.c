@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps the guest's clock right. When the guest has got the time, its clock runs by itself, but is
- * wrong after each jump of time. The guest's clock stands still while the machine is paused or
- * saved. It also stands still while the host sleeps, like the host's monotonic clock. And it does
- * not follow when the host's wall clock is set. Each of these jumps comes as an event, and the
- * guest is then told the time again. A timer also tells the guest the time, because the guest's
- * clock drifts, and drift makes no event. A paused guest reads nothing, so it is told the time only
- * when it goes on. Otherwise it would read old times then.
+ * Keeps the guest's clock right. After the guest has been told the time, its clock runs by itself,
+ * but is wrong after each jump of the host's time. The guest's clock stands still while the machine
+ * is paused or saved, and while the host sleeps. It does not follow when the host's wall clock is
+ * set. An event reports each of these jumps, and then the guest is told the time again. A timer
+ * also tells the guest the time, because the guest's clock drifts, and drift makes no event. A
+ * paused guest reads nothing, so it is told the time only when it goes on. Otherwise old times
+ * would wait for it and be read then.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,8 +56,8 @@ static struct seconds in_seconds(int64_t ns)
 	return out;
 }
 
-/* Reads how far two clocks are ahead of the monotonic clock: the wall clock, and the clock that
- * also runs while the host sleeps. */
+/* Reads two clocks, and returns by how much each of them is ahead of the monotonic clock: the wall
+ * clock, and the clock that also runs while the host sleeps. */
 static struct live_clocks read_clocks(void)
 {
 	int64_t mono = (int64_t)clock_mono_ns();
@@ -144,7 +144,8 @@ void live_time_end(struct live *live)
 	live->time.fd = -1;
 }
 
-/* --- a machine that stands still ------------------------------------------------------------- */
+/* --- a machine that was paused or saved
+ * --------------------------------------------------------- */
 
 int live_time_resume(struct live *live, uint64_t from_ns, struct error *err)
 {

@@ -72,8 +72,8 @@ static void on_companion_lost(void *data, const char *name, int code, const char
 	live_observe_companion(live, text);
 	if (!fatal)
 		return;
-	/* live_fail() is not used, since it would add the last lines of the guest's serial console.
-	 * The last line of the companion tells more, and the guest knows nothing of the
+	/* live_fail() is not used here, since it would append the last lines of the guest's serial
+	 * console. The last line of the companion is more useful, since the guest does not know the
 	 * companion. */
 	if (*said == '\0') {
 		live_fail(live, ERR_IO, text);
@@ -83,7 +83,7 @@ static void on_companion_lost(void *data, const char *name, int code, const char
 	live_end(live, INTENT_FAILED, &cause);
 }
 
-/* Writes a connection of the guest to the log, where a person may look for it later. */
+/* Writes a connection of the guest to the log, so that a person can find it later. */
 static void on_vm_connection(void *data, const char *line)
 {
 	struct live *live = data;
@@ -102,8 +102,8 @@ static void on_vm_streams(void *data, bool any)
 	live_term_streams(data, any);
 }
 
-/* Returns whether the guest has ended in order. In quarantine the guest's agent has no connection
- * by which it could report this. So the last lines of the serial console are read instead. */
+/* Returns true if the guest has ended in order. In quarantine the guest's agent has no connection
+ * by which it could report its end. So the last lines of the serial console are read. */
 static bool has_ended_in_order(const struct live *live)
 {
 	return live->guest_ending ||

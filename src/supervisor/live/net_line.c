@@ -14,7 +14,7 @@ static const struct {
 	enum verdict verdict;
 } verdicts[] = {{" would refuse", WOULD_REFUSE}, {" refused", REFUSED}};
 
-/* Finds the verdict at the end of a line. Sets *len to the length of the line without the
+/* Finds the verdict at the end of a line. Sets *len to the length of the line before the
  * verdict. */
 static enum verdict verdict_behind(const char *line, size_t *len)
 {
@@ -51,7 +51,7 @@ static bool read_dns(const char *text, enum verdict verdict, struct net_event *o
 	return true;
 }
 
-/* Reads a line such as "tcp 10.0.2.15:40000 -> 192.0.2.1:443", which may have a name at its end.
+/* Reads a line such as "tcp 10.0.2.15:40000 -> 192.0.2.1:443", optionally followed by a name.
  * Returns false for a line of another form. */
 static bool read_flow(const char *text, enum verdict verdict, struct net_event *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Turns a line of netgate (netgate/tell.h) into an event of the audit log. netgate reads what a
- * guest writes and may have been taken over, so the line may have any contents. A line of an
- * unknown form becomes the event "net.unlisted", which has the whole line.
+ * guest writes, so an attacker may control netgate, and the line may have any contents. A line of
+ * an unknown form becomes the event "net.unlisted", whose data is the whole line.
  */
 #ifndef SUPERVISOR_NET_LINE_H
 #define SUPERVISOR_NET_LINE_H

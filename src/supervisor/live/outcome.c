@@ -17,8 +17,8 @@ enum intent intent_after(enum intent present, enum intent next)
 {
 	if (present == INTENT_FAILED)
 		return present;
-	/* The workload has ended, and its result has come. If the caller ends now, or a signal
-	 * comes, this outcome does not change any more. */
+	/* The workload is done, and its result has come. The end of the caller or a signal does not
+	 * change this outcome any more. */
 	if (present == INTENT_DONE &&
 	    (next == INTENT_CALLER_GONE || next == INTENT_RUN_TOLD || next == INTENT_SIGNAL))
 		return present;
@@ -27,8 +27,9 @@ enum intent intent_after(enum intent present, enum intent next)
 	return next;
 }
 
-/* Describes in *failure how the VM ended if nobody had asked for its end. If a ready guest without
- * a workload has switched itself off, this is not a failure, and *failure is not changed. */
+/* Writes to *failure how the VM ended although no command asked for its end. If a ready guest
+ * without a workload has switched itself off, this is not a failure, and *failure is not
+ * changed. */
 static void describe_own_end(const struct outcome *outcome, enum vm_end end, const char *end_detail,
 			     struct error *failure)
 {
@@ -97,8 +98,8 @@ static enum state state_of_own_end(const struct outcome *outcome, enum vm_end en
 	return STATE_FAILED;
 }
 
-/* Returns the state after the end of a quarantined machine if neither halt, stop nor kill has ended
- * the machine. The detail says how the machine ended, and the workspace stays quarantined. */
+/* Returns the state for a quarantined machine that has ended without halt, stop or kill. The detail
+ * says how the machine ended. The workspace stays quarantined. */
 static enum state state_of_quarantined_end(const struct outcome *outcome, enum vm_end end,
 					   const char *end_detail, char *detail, size_t detail_size,
 					   struct error *failure)
@@ -138,8 +139,8 @@ enum state outcome_state(const struct outcome *outcome, enum vm_end end, const c
 		return state_of_own_end(outcome, end, end_detail, detail, detail_size, failure);
 	case INTENT_HALT:
 	case INTENT_STOP:
-		/* If the guest has not switched itself off, the machine was ended by force, and the
-		 * detail says so. */
+		/* If the guest has not switched itself off, the machine was killed, and the detail
+		 * says so. */
 		if (end == VM_END_POWERED_OFF && !outcome->forced_why)
 			snprintf(detail, detail_size, "the guest switched itself off when asked");
 		else if (outcome->forced_why)
@@ -167,8 +168,8 @@ void outcome_carry(enum state state, const char *detail, char *out, size_t size)
 {
 	const char *told =
 		begins_with(detail, NO_MACHINE "; ") ? detail + strlen(NO_MACHINE "; ") : detail;
-	/* UNCLEAN may also stand within the text, after a text about a command that ended with exit
-	 * code 0. */
+	/* UNCLEAN may also be in the middle of the text, after a text about a command that ended
+	 * with exit code 0. */
 	const char *unclean = strstr(told, UNCLEAN);
 
 	if (unclean)

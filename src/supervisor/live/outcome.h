@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decides which state is recorded at the end of a VM. The state follows from the reason why the VM
- * was ended, from the reports of its guest, and from the VMM's report about the end. These
- * functions do no I/O.
+ * was ended, from the reports of its guest, and from the VMM's report about the end. The functions
+ * of this header read and write no files.
  */
 #ifndef SUPERVISOR_OUTCOME_H
 #define SUPERVISOR_OUTCOME_H
@@ -15,8 +15,9 @@
 #include "base/error.h"
 #include "contract/state.h"
 
-/* The reasons why the VM is ended, called intents. The first intent that ends the VM by force is
- * kept. It replaces an earlier intent that only asked the guest to end. */
+/* The reasons why the VM is ended, called intents. An intent either asks the guest to switch itself
+ * off, or ends the VM by force. An intent by force replaces one that asks the guest. The first
+ * intent by force is kept. */
 enum intent {
 	INTENT_NONE,	    /* the VM is not ended */
 	INTENT_DONE,	    /* the workload's result has come */
@@ -30,15 +31,16 @@ enum intent {
 	INTENT_FAILED, /* something has failed, and outcome.cause says what */
 	INTENT_COUNT
 };
-/* Returns whether the intent ends the VM at once, and does not ask the guest first. */
+/* Returns true if the intent ends the VM at once, without asking the guest first. */
 bool intent_is_forced(enum intent intent);
 /* Returns the intent that is kept if `next` comes after `present`. */
 enum intent intent_after(enum intent present, enum intent next);
 
 /* The beginning of the detail in the event of a quarantine, if no machine was running. */
 #define NO_MACHINE "no machine was running"
-/* The beginnings of two details. UNCLEAN begins the detail of an end that was not the guest's own.
- * NOTHING_RAN begins the detail in the answer to halt if no machine was running. */
+/* The beginnings of two details. UNCLEAN begins the detail of an end in which the guest did not
+ * switch itself off. NOTHING_RAN begins the detail in the answer to halt if no machine was
+ * running. */
 #define UNCLEAN "unclean: "
 #define NOTHING_RAN NO_MACHINE ", and the workspace stays as it was"
 /* The beginnings of two details. FAILED_BEFORE begins the detail of an event that follows a
@@ -64,12 +66,14 @@ struct outcome {
 			     * are set */
 	int exit_code;
 	bool timed_out;		 /* the workload took longer than timeout_seconds */
-	int64_t timeout_seconds; /* the time limit of the workload, in seconds; 0: there is none */
-	char start_error[256];	 /* the reason why the workload did not run; "": it ran */
+	int64_t timeout_seconds; /* the time limit of the workload, in seconds; 0: the workload has
+				  * no time limit */
+	char start_error[256];	 /* the reason why the workload could not be started; "": it was
+				  * started */
 
 	bool quarantined; /* the machine was in quarantine when it ended */
-	/* The reason why the VM was ended by force although the guest was asked to end; NULL: this
-	 * did not happen. */
+	/* The reason why the VM was killed after the guest had been asked to switch itself off;
+	 * NULL: the VM was not killed in this way. */
 	const char *forced_why;
 };
 
@@ -78,9 +82,9 @@ struct outcome {
 enum state outcome_state(const struct outcome *outcome, enum vm_end end, const char *end_detail,
 			 char *detail, size_t detail_size, struct error *failure);
 
-/* Writes a text about the end of a machine to `out`, which the detail of later events must repeat.
- * So a later state does not hide that the end was unclean or a failure. `state` and `detail` are
- * those of the latest event. Writes "" if the end was in order. */
+/* Writes to `out` a text about the end of a machine, which the details of later events must repeat.
+ * Otherwise a later state would hide that the end was unclean or a failure. `state` and `detail`
+ * are those of the latest event. Writes "" if the machine ended in order. */
 void outcome_carry(enum state state, const char *detail, char *out, size_t size);
 
 #endif

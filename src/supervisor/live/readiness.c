@@ -14,11 +14,11 @@
 #include "contract/response.h"
 #include "supervisor/live/shell_probe.h"
 
-/* A signal of readiness that a probe finds out. */
+/* A signal of readiness that is determined by a probe. */
 struct probe {
 	uint64_t begun_ns; /* the time (monotonic, ns) at which the present or last probe began */
-	/* The time (monotonic, ns) at which the last probe ended; 0: there was none, or its result
-	 * is not kept. */
+	/* The time (monotonic, ns) at which the last probe ended; 0: there was no probe, or its
+	 * result is not kept. */
 	uint64_t ended_ns;
 	bool running;
 	json_t *signal; /* the result of the last probe */
@@ -27,7 +27,8 @@ struct probe {
 struct readiness {
 	struct loop *loop;
 	int workspace_fd;
-	char ready_at[CLOCK_TEXT]; /* the time at which the guest reported ready; "": it has not */
+	char ready_at[CLOCK_TEXT]; /* the time at which the guest reported ready; "": the guest has
+				    * not reported ready */
 	struct target *mediation;
 	struct probe shell, target;
 	struct shell_probe *shell_probe;
@@ -103,14 +104,14 @@ static void on_shell(void *data, const struct error *why)
 
 	r->shell_probe = NULL;
 	record_probe(r, &r->shell, "agent round trip", why);
-	/* If a probe of the agent fails, its result is not kept, since in a machine that has just
-	 * begun the agent may answer when the next client asks. If a probe of the target fails, its
-	 * result is kept. */
+	/* A failure of a probe of the agent is not kept: in a machine that has just booted, the
+	 * agent may answer when the next client asks. A failure of a probe of the target is
+	 * kept. */
 	if (why)
 		r->shell.ended_ns = 0;
 }
 
-/* Takes the result of a probe of the mediation target. The probe only connects to the target, and
+/* Handles the result of a probe of the mediation target. The probe only connects to the target, and
  * sends nothing. */
 static void on_target(void *data, int fd, const struct error *why)
 {
@@ -124,8 +125,8 @@ static void on_target(void *data, int fd, const struct error *why)
 	record_probe(r, &r->target, done, why);
 }
 
-/* Returns whether the probe must be made now, because no recent result is kept and no probe is
- * running. If so, marks the probe as running. */
+/* Returns true if the probe must be made now, because no recent result is kept and no probe is
+ * running. Then also marks the probe as running. */
 static bool is_due(struct probe *probe)
 {
 	uint64_t now = clock_mono_ns(), kept = limit_get(LIMIT_PROBE_KEPT_MS) * NS_PER_MS;
@@ -192,7 +193,8 @@ void readiness_sever(struct readiness *readiness)
 	record_probe(readiness, &readiness->target, "", &err);
 }
 
-/* --- the life of struct readiness ------------------------------------------------------------ */
+/* --- making and freeing
+ * ------------------------------------------------------------------------- */
 
 struct readiness *readiness_new(struct loop *loop, int workspace_fd, struct error *err)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Readiness as the live supervisor observes it. guestReady is known by an event. shellReady and
- * mediationReady are known by probes: a request to the agent, and a connection to the mediation
- * target. A probe is made only when a client asks, and at most once in LIMIT_PROBE_KEPT_MS, however
- * many clients ask. During this time its result is the answer to all clients. If a request to the
- * agent has failed, it is made again for the next client.
+ * Readiness as the live supervisor observes it. guestReady is determined by an event of the guest.
+ * shellReady is determined by a probe: a request to the agent. mediationReady is determined by
+ * another probe: a connection to the mediation target. A probe is made only when a client asks, and
+ * at most once in LIMIT_PROBE_KEPT_MS, however many clients ask. During this time all clients get
+ * the same result. But a failed request to the agent is made again for the next client.
  */
 #ifndef SUPERVISOR_READINESS_H
 #define SUPERVISOR_READINESS_H
@@ -26,10 +26,10 @@ struct readiness *readiness_new(struct loop *loop, int workspace_fd, struct erro
  */
 int readiness_ask(struct readiness *readiness, const char *ready_at, struct target *mediation,
 		  struct control_client *client, struct error *err);
-/* If a probe of the mediation target is under way, ends it with the result that the target is not
+/* Ends a probe of the mediation target that is running, with the result that the target is not
  * ready. Called before the mediation target is freed. */
 void readiness_sever(struct readiness *readiness);
-/* Forgets all clients, and gives up the probes that are under way. */
+/* Drops all clients without an answer, and cancels the running probes. */
 void readiness_forget(struct readiness *readiness); /* accepts NULL */
 void readiness_free(struct readiness *readiness);   /* accepts NULL */
 

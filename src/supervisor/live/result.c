@@ -12,8 +12,8 @@
 
 #define GUEST_TEXT_MAX 4096 /* the most bytes of `error` and of `startError` that are kept */
 
-/* Reads a time of the guest's message. Allows only digits and the punctuation of RFC 3339, since
- * the time is printed to terminals. */
+/* Reads a time from the guest's message. Allows only digits and the punctuation of RFC 3339, since
+ * the time is printed to terminals and must not control them. */
 static int get_time(const json_t *message, const char *key, const char **out, struct error *err)
 {
 	const char *text = NULL;

@@ -15,8 +15,8 @@
 int serial_log_open(struct serial_log *log, int dirfd, const char *name, uint64_t cap_bytes,
 		    struct error *err)
 {
-	/* O_APPEND is not used, since pwrite() would then ignore its offset, which
-	 * drop_oldest_half() needs. */
+	/* O_APPEND is not used. With this flag pwrite() would ignore its offset, and
+	 * drop_oldest_half() needs the offset. */
 	autoclose int fd =
 		openat(dirfd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	struct stat st;
@@ -65,7 +65,8 @@ static void drop_oldest_half(struct serial_log *log)
 		from += (uint64_t)n;
 		to += (uint64_t)n;
 	}
-	/* If some bytes could not be moved, they are dropped, so that the cap holds in any case. */
+	/* Bytes that could not be moved are dropped, so that the file is never longer than its
+	 * cap. */
 	if (ftruncate(log->fd, (off_t)to) == 0)
 		log->size = to;
 	log->boot = log->boot > dropped ? log->boot - dropped : 0;
@@ -107,8 +108,8 @@ static void append_serial(char *out, size_t out_size, size_t *n, const char *tex
 	out[*n] = '\0';
 }
 
-/* Returns whether the line is the one below, which would mislead a reader of the log. The kernel of
- * a machine without a PCI bus prints it at every start, and it is harmless. */
+/* Returns true if the line has the words below. The kernel of a machine without a PCI bus prints
+ * them at every boot. They are harmless, but look like the reason of a failure. */
 static bool is_harmless(const char *line, size_t len)
 {
 	static const char words[] = "PCI: Fatal: No config space access function found";
@@ -138,9 +139,9 @@ static void join_lines(const char *text, size_t len, char *out, size_t out_size)
 	}
 }
 
-/* If the last PANIC_SEARCH bytes of this boot have the line of a kernel panic, writes this line to
- * `out`. A long call trace often follows the line, so it would not be among the last lines. Returns
- * how many bytes were written. */
+/* If the last PANIC_SEARCH bytes of this boot contain the line of a kernel panic, writes this line
+ * to `out`. Without this, the line would often be missing among the last lines, because a long call
+ * trace follows it. Returns the number of bytes written. */
 static size_t put_panic(const struct serial_log *log, char *out, size_t out_size)
 {
 	static const char word[] = "Kernel panic";
@@ -159,8 +160,8 @@ static size_t put_panic(const struct serial_log *log, char *out, size_t out_size
 	return used;
 }
 
-/* Returns an upper bound of the length of the result of join_lines(). The text " | " is two bytes
- * longer than the end of a line. */
+/* Returns the greatest possible length of the result of join_lines(). The text " | " is two bytes
+ * longer than the newline that it replaces. */
 static size_t joined_length(const char *text, size_t len)
 {
 	size_t total = len;
@@ -170,8 +171,8 @@ static size_t joined_length(const char *text, size_t len)
 	return total;
 }
 
-/* Writes as many whole lines from the end of the log to `out` as fit. If one line alone is too
- * long, writes its beginning. */
+/* Writes to `out` as many whole lines from the end of the log as `out` has room for. If even the
+ * last line is too long, writes its beginning. */
 static void put_last_lines(const struct serial_log *log, char *out, size_t out_size)
 {
 	char text[2048];

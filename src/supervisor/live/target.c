@@ -14,7 +14,7 @@
 #include "base/list.h"
 #include "base/proc.h"
 
-/* The most bytes of getent's answer, enough for the addresses of any host. */
+/* The greatest length of getent's output, in bytes. It is enough for the addresses of any host. */
 #define ANSWER_MAX 16384u
 #define READ_CHUNK 4096u
 
@@ -24,9 +24,10 @@ struct target {
 	uint16_t port;
 	bool literal;
 	struct addresses list;
-	/* The time of the last successful look-up of the name; 0: there was none. */
+	/* The time (monotonic, ns) of the last successful look-up of the name; 0: there was no
+	 * successful look-up. */
 	uint64_t resolved_ns;
-	struct proc lookup; /* the process of the look-up that is under way */
+	struct proc lookup; /* the process of the look-up that is in progress */
 	struct loop_watch *answer, *late;
 	int answer_fd;
 	struct buf bytes;
@@ -271,7 +272,8 @@ struct target_attempt *target_reach(struct target *target, uint64_t deadline_ns,
 	return NULL;
 }
 
-/* --- the life of a target -------------------------------------------------------------------- */
+/* --- making and freeing a target
+ * ---------------------------------------------------------------- */
 
 static int split_target(struct target *target, const char *text, struct error *err)
 {

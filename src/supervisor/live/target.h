@@ -3,7 +3,7 @@
  * A target: a host:port to which connections of a guest lead. If the host is a name, the name is
  * looked up only when a connection needs it. Each look-up runs in its own process, since the
  * look-up of the C library would block the loop. Each target has at most one such process at a
- * time. The answer of a look-up is used for LIMIT_RESOLVED_MS.
+ * time. The addresses that a look-up finds are used for LIMIT_RESOLVED_MS.
  */
 #ifndef SUPERVISOR_TARGET_H
 #define SUPERVISOR_TARGET_H
@@ -19,16 +19,16 @@ struct target_attempt;
 struct target *target_new(struct loop *loop, const char *text, struct error *err);
 const char *target_text(const struct target *target);
 uint16_t target_port(const struct target *target);
-/* The broker's duty to look up names. Its data is the object that knows the targets. */
+/* The broker's duty to look up names. Its data is the struct that has the targets. */
 extern const struct broker_duty target_duty;
 int target_serve(const struct target *target, struct broker_message *out, struct error *err);
-/* Begins to connect to the target. `done` is called with the result. deadline_ns (monotonic) holds
- * for the whole attempt, including the look-up. An error names the target. */
+/* Begins to connect to the target. Later calls `done` with the result. deadline_ns (monotonic) is
+ * the deadline of the whole attempt, including the look-up. The message of an error names the
+ * target. */
 struct target_attempt *target_reach(struct target *target, uint64_t deadline_ns, reached_fn *done,
 				    void *data, struct error *err);
-void target_give_up(struct target_attempt *attempt); /* gives the attempt up; accepts NULL */
-/* Frees the target. Must not be called before the last attempt of the target is over. Accepts
- * NULL. */
+void target_give_up(struct target_attempt *attempt); /* cancels the attempt; accepts NULL */
+/* Frees the target. All attempts of the target must be over before the call. Accepts NULL. */
 void target_free(struct target *target);
 
 #endif

@@ -72,7 +72,8 @@ void telemetry_open(struct telemetry_log *log, int dir)
 	*log = (struct telemetry_log){.dir = dir, .fd = -1};
 }
 
-/* Hashes the records of earlier boots in the file, since the digest is that of the whole file. */
+/* Hashes the records of earlier boots that are already in the file, since the digest covers the
+ * whole file. */
 static int hash_what_is_there(struct telemetry_log *log, int fd, struct error *err)
 {
 	uint8_t chunk[16384];
@@ -125,7 +126,7 @@ static int add_telemetry_record(struct buf *lines, const json_t *record, const c
 	return text ? buf_printf(lines, err, "%s\n", text) : -1;
 }
 
-/* Writes either all lines or none. A reader cannot use a file that ends within a line. */
+/* Writes either all lines or none, since readers could not parse a file that ends within a line. */
 static int write_lines(struct telemetry_log *log, const struct buf *lines, struct error *err)
 {
 	ssize_t n;
@@ -137,8 +138,8 @@ static int write_lines(struct telemetry_log *log, const struct buf *lines, struc
 		int errnum = n < 0 ? errno : ENOSPC;
 
 		if (n > 0 && ftruncate(log->fd, (off_t)log->bytes) < 0)
-			/* When the next record comes, the file is opened again, and its records are
-			 * hashed. */
+			/* The file is closed. When the next records come, it is opened again and
+			 * its contents are hashed. */
 			log->fd = (close(log->fd), -1);
 		return error_errno(err, errnum, TELEMETRY_LOG);
 	}
@@ -186,8 +187,8 @@ json_t *telemetry_digest(struct telemetry_log *log)
 
 	if (!log->changed)
 		return NULL;
-	/* The file must be on the disk before its digest is. Otherwise a loss of power would look
-	 * like a forgery. */
+	/* The file must be on the disk before its digest is. Otherwise a loss of power could leave
+	 * a file that does not match the digest, as if it had been forged. */
 	if (log->fd >= 0)
 		(void)file_sync_data(log->fd);
 	log->changed = false;

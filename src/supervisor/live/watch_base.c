@@ -70,9 +70,9 @@ static const char *difference(const struct stat *was, const struct stat *now)
 		return "was replaced";
 	if (was->st_size != now->st_size || !is_same_time(file_modified(was), file_modified(now)))
 		return "was written";
-	/* The mode is compared in addition to ctime, since ctime may miss a change. Before Linux
-	 * 6.13 the times of a file system are as coarse as a clock tick. A change in the same tick
-	 * as the first look does not change ctime. */
+	/* The mode is compared in addition to ctime, since a change of the mode may leave ctime the
+	 * same. Before Linux 6.13 the times of a file system are as coarse as a clock tick. A
+	 * change in the same tick as the first look does not change ctime. */
 	if (was->st_mode != now->st_mode || !is_same_time(file_changed(was), file_changed(now)))
 		return "was given other attributes";
 	return NULL;

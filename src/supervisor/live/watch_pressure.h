@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports that the host has too little memory, at most once in LIMIT_PRESSURE_AGAIN_MS. On Linux
  * the kernel reports this (pressure stall information) if tasks have waited for memory for
- * LIMIT_PRESSURE_US within two seconds. On macOS the kernel decides when it reports a lack of
- * memory. */
+ * LIMIT_PRESSURE_US within two seconds. On macOS the kernel itself decides when memory is
+ * lacking. */
 #ifndef SUPERVISOR_WATCH_PRESSURE_H
 #define SUPERVISOR_WATCH_PRESSURE_H
 
@@ -12,7 +12,7 @@
 #include "base/loop.h"
 
 /* Called for each report. `what` is {"some":"avg10=...", "full":...} on Linux, and
- * {"level":"warning"} or {"level":"critical"} on macOS. The function takes `what` over. */
+ * {"level":"warning"} or {"level":"critical"} on macOS. The function releases `what`. */
 typedef void watch_pressure_fn(void *data, json_t *what);
 
 struct watch_pressure;

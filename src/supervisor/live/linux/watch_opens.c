@@ -67,9 +67,7 @@ struct opening {
 
 /* A part of the path in a mapping of microagent's library, whatever its version. */
 #define LIBRARY "/libmicroagent.so"
-#define MAPS_MAX \
-	(4u << 20) /* the greatest number of bytes that are read of a process's list of
-			     * mappings */
+#define MAPS_MAX (4u << 20) /* the greatest number of bytes of a list of mappings */
 
 static bool has_library(pid_t pid)
 {
