@@ -2,7 +2,7 @@
 /*
  * The definitions on which the host and the agent of a guest must agree: the ports, and the binary
  * frames of streaming mode. A frame (base/frame.h) whose first byte is '{' is JSON. Any other frame
- * begins with
+ * has this layout:
  *
  *   type (1 byte), request number (8 bytes, big-endian), raw bytes up to the frame's end
  *
@@ -27,13 +27,14 @@
  * of a stream. The guest's PID 1 makes this connection once in each boot, before any workload
  * runs. */
 #define LINK_PORT 1023
-/* The name of a socket in a workspace that has a link. Streams through this socket go over the
- * link, so that one direction of a stream can be closed. The socket leads only to the guest's agent
- * and to the guest's published ports, while vsock.sock leads to all ports. The socket has the
- * name AGENT_SOCK_EARLY until the agent has said that it serves the link. */
+/* The name of a socket in the workspace of a machine that has a link. Streams through this socket
+ * go over the link, so that one direction of a stream can be closed. The socket leads only to the
+ * guest's agent and to the guest's published ports, while vsock.sock leads to all ports. The socket
+ * has the name AGENT_SOCK_EARLY until the agent has reported that it serves the link. */
 #define AGENT_SOCK "agent.sock"
 #define AGENT_SOCK_EARLY AGENT_SOCK ".early"
-/* The vsock port PUBLISH_PORT_FIRST + P of the guest stands for its published TCP port P. */
+/* A connection to the vsock port PUBLISH_PORT_FIRST + P of the guest is led to its published TCP
+ * port P. */
 #define PUBLISH_PORT_FIRST 65536u
 
 /* The directory of a guest in which containers find the files that the host shares with them. Only
@@ -47,7 +48,7 @@
 #define ORDERLY_END_LINE "the machine ends in order"
 
 /* A request in the envelope form (docs/agent-protocol.md) for an operation that no agent knows.
- * Every agent refuses this request with one line. The line shows the host that the agent
+ * Every agent answers this request with one line, an error. The line shows the host that the agent
  * listens. */
 #define AGENT_PING "{\"op\":\"ping\",\"payload\":{}}\n"
 
@@ -55,11 +56,12 @@ enum agent_frame { AGENT_FRAME_STDIN = 1, AGENT_FRAME_STDOUT = 2, AGENT_FRAME_ST
 /* The size in bytes of the type and the request number, which come before the raw bytes in a
  * frame's payload. */
 #define AGENT_DATA_HEADER 9
-/* The size in bytes of the header of the frame, the type and the request number together. */
+/* The size in bytes of everything before the raw bytes: the frame's header, the type and the
+ * request number. */
 #define AGENT_DATA_FRONT (FRAME_HEADER + AGENT_DATA_HEADER)
 
-/* Writes the front of a frame: all bytes that come before its `len` raw bytes. `len` must be at
- * most FRAME_MAX - AGENT_DATA_HEADER. */
+/* Writes the first AGENT_DATA_FRONT bytes of a frame, which come before its `len` raw bytes. `len`
+ * must be at most FRAME_MAX - AGENT_DATA_HEADER. */
 static inline void agent_data_front(uint8_t front[AGENT_DATA_FRONT], enum agent_frame type,
 				    uint64_t request, size_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The architecture of this host, and of files on it. */
+/* Determines the architecture of this host, and of files on it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -51,9 +51,9 @@ int architecture_read_kernel(int fd, bool *is_kernel, enum architecture *out, st
 	return 0;
 }
 
-/* Returns whether a file is an arm64 Image that is compressed as a whole: by gzip, or in an EFI
- * program that unpacks the Image (drivers/firmware/efi/libstub/zboot-header.S). QEMU accepts both
- * forms. */
+/* Returns true if a file is a compressed arm64 Image: one that is compressed by gzip, or is
+ * contained in an EFI program that unpacks it (drivers/firmware/efi/libstub/zboot-header.S). QEMU
+ * accepts both forms. */
 static bool is_compressed_image(int fd)
 {
 	unsigned char head[8] = {0};

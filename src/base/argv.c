@@ -17,7 +17,7 @@ void argv_free(struct argv *argv)
 	*argv = (struct argv)ARGV_INIT;
 }
 
-/* Makes room for one more word and the NULL behind it. Returns false if there is no memory. */
+/* Makes room for one more word and the NULL after it. Returns false if there is no memory. */
 static bool grow_words(struct argv *argv)
 {
 	if (argv->count + 2 <= argv->cap)
@@ -31,7 +31,8 @@ static bool grow_words(struct argv *argv)
 	return true;
 }
 
-/* Adds `word`, and takes it over. `word` may be NULL, if its allocation has failed. */
+/* Adds `word`, which must be malloc'd, without a copy. Frees it if it cannot be added. `word` is
+ * NULL if its allocation has failed. */
 static void add_owned(struct argv *argv, char *word)
 {
 	if (argv->failed || !word || !grow_words(argv)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An argument vector that grows. If an add fails, all later adds do nothing, and argv_finish()
- * reports the failure. So a caller that adds many words need not check each add.
+ * An argument vector that grows. If a word cannot be added, later calls add nothing, and
+ * argv_finish() reports the failure. So a caller that adds many words need not check each call.
  */
 #ifndef BASE_ARGV_H
 #define BASE_ARGV_H
@@ -14,7 +14,7 @@
 struct argv {
 	char **words; /* the words, each malloc'd; argv_finish() puts a NULL after them */
 	size_t count, cap;
-	bool failed; /* an add has failed, because there was no memory */
+	bool failed; /* a word could not be added, because there was no memory */
 };
 #define ARGV_INIT \
 	{         \
@@ -27,8 +27,8 @@ void argv_add(struct argv *argv, const char *word);
 void argv_addf(struct argv *argv, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Adds all words of a NULL-terminated list. */
 void argv_add_list(struct argv *argv, const char *const *words);
-/* Returns the vector, which belongs to `argv`. Returns NULL with ERR_IO (ENOMEM) if an add
- * failed. */
+/* Returns the vector, which belongs to `argv`. Returns NULL with ERR_IO (ENOMEM) if a word could
+ * not be added. */
 const char *const *argv_finish(struct argv *argv, struct error *err);
 
 #endif

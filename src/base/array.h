@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* Resizes the array `items` as realloc() does, to `count` items of `size` bytes each. Returns NULL
- * with errno ENOMEM also if the number of bytes does not fit into size_t. */
+ * with errno ENOMEM, also if the number of bytes does not fit into size_t. */
 static inline void *array_resize(void *items, size_t count, size_t size)
 {
 	size_t bytes;

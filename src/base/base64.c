@@ -42,8 +42,9 @@ static int value_of(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decodes one group. Returns the bytes written (1 to 3), or 0 if the group is malformed. The bits
- * that padding leaves over must be zero, so that each value has exactly one text. */
+/* Decodes one group of four characters. Returns the number of bytes written (1 to 3), or 0 if the
+ * group is malformed. The unused bits of a padded group must be zero, so that each value has
+ * exactly one encoding. */
 static size_t decode_group(const char *in, bool last, uint8_t *out)
 {
 	size_t pad = !last || in[3] != '=' ? 0 : in[2] != '=' ? 1 : 2;

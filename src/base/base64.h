@@ -10,7 +10,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Returns a NUL-terminated text, malloc'd. */
+/* Returns a NUL-terminated text, which the caller frees. Returns NULL with an error if there is no
+ * memory. */
 char *base64_encode(const void *data, size_t len, struct error *err);
 /* Appends the decoded bytes to `out`. */
 int base64_decode(const char *text, size_t len, struct buf *out, struct error *err);

@@ -17,8 +17,8 @@
 #include "base/platform/passing.h"
 #include "base/platform/process.h"
 
-/* How many ancestors of a process are looked at, from its parent on, to find out whether the
- * process descends from the asker. */
+/* The greatest number of ancestors of a process that are examined to find out if the process
+ * descends from the client of the broker. */
 #define DEPTH_MAX 64
 
 struct question {
@@ -29,22 +29,21 @@ struct question {
 struct answer {
 	int32_t status;
 	struct error error;
-	bool is_ending; /* the broker tells the asker that there is a deadline at which the asker is
-			 * killed */
+	bool is_ending; /* the broker announces that it will kill its client at a deadline */
 	char bytes[BROKER_BYTES];
 };
 
-/* The state of this process. A process has at most one broker, or is a broker itself. The asker is
- * the process that has a broker and asks it. */
+/* The state of this process. A process has at most one broker, or is a broker itself. The client
+ * ("asker" in names) is the process that has a broker and asks it. */
 static struct {
-	int sock;    /* in the asker: the socket to the broker; -1: there is no broker */
-	pid_t asker; /* in the broker: the pid of the asker; 0 in any other process */
+	int sock;    /* in the client: the socket to the broker; -1: there is no broker */
+	pid_t asker; /* in the broker: the pid of its client; 0 in any other process */
 	int asker_fd;
 	bool ways_are_cut, takes_no_more;
-	uint64_t deadline_ns; /* the time at which the asker is killed; 0: the asker is not
-			       * killed */
-	bool is_ending;	      /* in the asker: the broker has said that it kills the asker at a
-			       * deadline */
+	uint64_t deadline_ns; /* the monotonic time, in ns, at which the client is killed; 0: the
+			       * client is not killed */
+	bool is_ending;	      /* in the client: the broker has announced that it will kill the
+			       * client at a deadline */
 	const struct broker_row *rows;
 	size_t count;
 } own = {.sock = -1, .asker_fd = -1};
@@ -72,7 +71,7 @@ int broker_check_ways(struct error *err)
 		       : 0;
 }
 
-/* Handles SIGALRM. This signal comes at the deadline, whatever the broker is doing. */
+/* Handles SIGALRM, which the timer sends at the deadline even if the broker is busy. */
 static void kill_asker(int signal)
 {
 	int saved = errno;
@@ -93,7 +92,7 @@ void broker_end_asker(uint64_t deadline_ns)
 		return;
 	own.deadline_ns = deadline_ns;
 	left_ms = deadline_ns > now ? (deadline_ns - now) / NS_PER_MS : 0;
-	/* The microsecond is added because a time of zero would switch the timer off. */
+	/* The microsecond is added because a time of zero would disarm the timer. */
 	once = (struct itimerval){
 		.it_value = {.tv_sec = (time_t)(left_ms / 1000),
 			     .tv_usec = (suseconds_t)(left_ms % 1000 * 1000 + 1)}};
@@ -128,10 +127,10 @@ static void close_passed(struct broker_message *message)
 	message->nfds = 0;
 }
 
-/* Takes a question and answers it. Returns false if the asker is gone, or if no further question
- * may be taken. The socket always has room for the answer, because an asker that is not hostile
- * reads each answer before it asks again. If the socket has no room, the broker does not wait, but
- * ends. */
+/* Reads a question and answers it. Returns false if the client has closed the socket, or if no
+ * further question may be answered. A client that is not hostile reads each answer before it asks
+ * again, so the socket has room for the answer. If the socket has no room, the broker does not
+ * wait, but exits. */
 static bool serve_next(int sock)
 {
 	static struct question question;
@@ -157,8 +156,8 @@ static bool serve_next(int sock)
 			      "the broker does not know the request: this is a bug, or the live supervisor was taken over");
 	answer.is_ending = own.deadline_ns != 0;
 	memcpy(answer.bytes, out.bytes, out.len);
-	/* The asker may get descriptors only from the broker. So a socket that the broker hands to
-	 * the asker must not bring it descriptors from the peer of that socket. */
+	/* The client may get descriptors only from the broker. So a socket that the broker passes
+	 * to the client must not accept descriptors from its peer. */
 	for (size_t i = 0; i < out.nfds; i++)
 		passing_refuse(out.fds[i]);
 	n = fd_send_passing(sock, &answer, offsetof(struct answer, bytes) + out.len, out.fds,
@@ -195,16 +194,17 @@ static void be_broker(const struct broker_spec *spec, int sock, pid_t asker)
 	while (serve_next(sock))
 		;
 	if (own.deadline_ns) {
-		/* The broker stays until the asker has ended. If the broker ended earlier, nobody
-		 * would kill the asker at the deadline. The end of the asker ends the broker too
-		 * (process_end_with()). */
+		/* The broker stays until its client has exited. If the broker exited earlier, no
+		 * process would kill the client at the deadline. When the client exits, the broker
+		 * is ended too (process_end_with()). */
 		(void)shutdown(sock, SHUT_RDWR);
 		(void)fd_wait(own.asker_fd, POLLIN, UINT64_MAX, NULL);
 	}
 	_exit(0);
 }
 
-/* --- the asker ------------------------------------------------------------------------------- */
+/* --- the client
+ * --------------------------------------------------------------------------------- */
 
 int broker_start(const struct broker_spec *spec, struct proc *out, struct error *err)
 {
@@ -233,8 +233,8 @@ int broker_start(const struct broker_spec *spec, struct proc *out, struct error 
 
 void broker_end(struct proc *broker)
 {
-	/* If the broker waits for the end of this process, this process must not wait for the
-	 * broker. */
+	/* If the broker itself waits for the exit of this process, this process must not wait for
+	 * the broker: neither would ever exit. */
 	uint64_t deadline = own.is_ending ? 0 : limit_deadline(LIMIT_KILL_MS);
 	int code;
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A queue of bytes in one block of memory. buf_consume() only moves `start`. When there is no room
- * at the end, the contents are moved to the front of the block, but only if they are no longer than
- * the free room in front of them. So a queue that is filled at its end and emptied at its front
- * costs constant time for each byte.
+ * after the contents, they are moved to the start of the block, but only if they are no longer than
+ * the free room before them. So each byte of a queue costs constant time on average.
  */
 #include "base/buf.h"
 
@@ -32,7 +31,7 @@ const char *buf_string(struct buf *b)
 	return (const char *)(b->data + b->start);
 }
 
-/* Makes the block large enough for `need` bytes: the contents, the new bytes, and the NUL behind
+/* Makes the block large enough for `need` bytes: the contents, the new bytes, and a NUL after
  * them. */
 static int make_buf_room(struct buf *b, size_t need, struct error *err)
 {
@@ -135,8 +134,8 @@ char *buf_steal_string(struct buf *b, struct error *err)
 	b->data[b->len] = '\0';
 	text = realloc(b->data, b->len + 1);
 	if (!text)
-		text = (char *)b->data; /* if the block cannot be made smaller, the larger block is
-					 * returned */
+		text = (char *)b->data; /* if the block cannot be made smaller, the function returns
+					 * the larger block */
 	*b = (struct buf){.limit = b->limit};
 	return text;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attributes by which a variable is released when its block ends. A variable with such an attribute
- * must have a value from its declaration on (NULL or -1, if nothing else). A function that hands on
- * such a value takes it out of the variable by steal_ptr() or steal_fd().
+ * Attributes for variables whose value is released automatically at the end of their block. Such a
+ * variable must be initialised, if only with NULL or -1. A function that returns or stores the
+ * value takes it out of the variable with steal_ptr() or steal_fd(), so that it is not released.
  */
 #ifndef BASE_CLEANUP_H
 #define BASE_CLEANUP_H
@@ -36,7 +36,7 @@ static inline void cleanup_dir(DIR **d)
 #define autofile __attribute__((cleanup(cleanup_file)))
 #define autodir __attribute__((cleanup(cleanup_dir)))
 
-/* Return the value of the variable *p (*fd), and leave NULL (-1) in the variable. */
+/* Take the value out of a variable: return it, and set the variable to NULL or -1. */
 #define steal_ptr(p)                                \
 	({                                          \
 		__auto_type steal_ptr_value = *(p); \

@@ -9,13 +9,16 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 
-uint64_t clock_mono_ns(void); /* monotonic time, which stands still while the host sleeps; in unit
-			       * tests that of the virtual clock */
-uint64_t clock_boot_ns(void); /* time since the boot, including the time for which the host slept */
-int64_t clock_real_ns(void);  /* CLOCK_REALTIME */
-/* Switches to a virtual monotonic clock that stands at `ns`; only for unit tests. */
+uint64_t clock_mono_ns(void); /* the monotonic time in ns, which stands still while the host sleeps;
+			       * in unit tests the time of the virtual clock */
+uint64_t clock_boot_ns(void); /* the time in ns since the boot, including the time in which the host
+			       * slept */
+int64_t clock_real_ns(void);  /* the wall clock time in ns since 1970 (CLOCK_REALTIME) */
+/* Switches to a virtual monotonic clock whose time is `ns` until the next call; only for unit
+ * tests. */
 void clock_set_virtual(uint64_t ns);
-/* Returns whether the clock is virtual. If so, no wait may depend on the passing of time. */
+/* Returns true if the clock is virtual. Then no function may wait until a time is reached, since
+ * the time does not pass. */
 bool clock_is_virtual(void);
 /* Writes a time as RFC 3339 in UTC with milliseconds, "2026-05-02T00:00:00.000Z"; out needs 25
  * bytes. */

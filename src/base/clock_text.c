@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes and reads times as text (RFC 3339, UTC), and uses only arithmetic for this. */
+/* Converts times to text and back (RFC 3339, UTC), by arithmetic alone. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,15 +10,15 @@ struct date {
 };
 
 /*
- * Returns the (proleptic Gregorian) date of a day, which is given as the number of days since
- * 1970-01-01. The calculation uses cycles of 400 years, and years that begin in March. gmtime() is
- * not used, because it reads time zone files, which PID 1 of a guest does not have.
+ * Returns the (proleptic Gregorian) date of `day`, a number of days since 1970-01-01. The
+ * calculation uses cycles of 400 years, and years that begin in March. gmtime() is not used,
+ * because it reads time zone files, which PID 1 of a guest does not have.
  */
 static struct date date_of_day(int64_t day)
 {
 	uint64_t since =
-		(uint64_t)(day + 719468); /* days since 0000-03-01, a positive number for all times
-					   * that 64 bits of nanoseconds can hold */
+		(uint64_t)(day + 719468); /* days since 0000-03-01; a positive number for every time
+					   * that fits into 64 bits of nanoseconds */
 	unsigned cycle = (unsigned)(since / 146097), doc = (unsigned)(since % 146097);
 	unsigned yoc = (doc - doc / 1460 + doc / 36524 - doc / 146096) / 365;
 	unsigned doy = doc - (365 * yoc + yoc / 4 - yoc / 100);
@@ -41,8 +41,8 @@ void clock_rfc3339(int64_t real_ns, char out[25])
 	}
 	struct date d = date_of_day(day);
 	unsigned ms = (unsigned)(rest / (int64_t)NS_PER_MS), s = ms / 1000;
-	/* The % operators show the compiler that the text fits. They change no number, because a
-	 * 64-bit number of nanoseconds ends in the year 2262. */
+	/* The % operators show the compiler that the text fits. They change no number, since the
+	 * largest 64-bit number of nanoseconds is a time in the year 2262. */
 	snprintf(out, CLOCK_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", d.year % 10000,
 		 d.month % 100, d.day % 100, s / 3600 % 100, s / 60 % 60, s % 60, ms % 1000);
 }

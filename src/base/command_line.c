@@ -24,8 +24,8 @@ static const struct option_row *find_row(const struct option_row *rows, size_t c
 	return NULL;
 }
 
-/* Reads an option with its value: "--x=V", or "--x" and the next word. Returns how many words were
- * used, or -1. */
+/* Reads an option with its value: "--x=V", or "--x" and the next word. Returns the number of words
+ * read, or -1 with an error. */
 static int take_option(const struct option_row *rows, size_t count, char **words, void *target,
 		       struct error *err)
 {

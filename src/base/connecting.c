@@ -21,8 +21,8 @@ struct connecting {
 	int fd;
 	struct loop_watch *watch, *timer;
 	uint64_t deadline_ns;
-	struct error why; /* the error of the first address that failed; the list has the best
-			   * address first */
+	struct error why; /* the error of the first address that failed, which is the best address
+			   * of the list */
 	reached_fn *done;
 	void *data;
 };
@@ -72,7 +72,7 @@ bool addresses_add_text(struct addresses *list, const char *text, uint16_t port)
 
 /* --- one connection -------------------------------------------------------------------------- */
 
-/* Returns a non-blocking socket that is connected, or whose connection is under way. */
+/* Returns a non-blocking socket that is connected or is still connecting. */
 static int open_connection(const struct sockaddr_storage *address, struct error *err)
 {
 	autoclose int fd = descriptor_socket(address->ss_family, SOCK_STREAM, 0, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a TCP connection on a loop, to the first of several addresses that answers. */
+/* Makes a TCP connection on a loop, to the first of several addresses that accepts. */
 #ifndef BASE_CONNECTING_H
 #define BASE_CONNECTING_H
 
@@ -27,24 +27,24 @@ bool addresses_add_text(struct addresses *list, const char *text, uint16_t port)
 socklen_t address_length(const struct sockaddr_storage *address);
 
 /*
- * A function that takes the result of an attempt to make a connection. `fd` is a connected
- * non-blocking socket, which this function must close; or -1 if no connection was made, and *why is
- * the reason. The function is called once, from the loop, and never from within the call that began
- * the attempt. The attempt has been freed by then.
+ * A function that is called with the result of an attempt to make a connection. `fd` is a connected
+ * non-blocking socket, which the function must close. If no connection was made, `fd` is -1, and
+ * *why is the reason. The function is called once, by the loop, and never from within the call that
+ * began the attempt. The attempt is already freed when the function is called.
  */
 typedef void reached_fn(void *data, int fd, const struct error *why);
 
 struct connecting;
-/* Begins to try one address after the other. Each address gets an equal part of the time that is
- * left until `deadline_ns`. */
+/* Tries one address after the other. The remaining time until `deadline_ns` (monotonic) is divided
+ * equally between the addresses that are left. */
 struct connecting *connecting_new(struct loop *loop, const struct addresses *list,
 				  uint64_t deadline_ns, reached_fn *done, void *data,
 				  struct error *err);
-void connecting_free(struct connecting *connecting); /* ends the attempt; accepts NULL */
+void connecting_free(struct connecting *connecting); /* cancels the attempt; accepts NULL */
 
-/* The broker's duty to begin a connection. In a process with a broker, the broker begins each
- * connection. The duty's data is a struct connecting_ports: the broker connects only to these
- * ports, at any address. */
+/* The broker's duty that begins a connection. In a process that has a broker, the broker begins
+ * each connection. The duty's data is a struct connecting_ports: the broker connects only to these
+ * ports, but to any address. */
 #define CONNECTING_PORTS_MAX 64u
 struct connecting_ports {
 	uint16_t at[CONNECTING_PORTS_MAX]; /* the ports, in host byte order */

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The layout of newc: the magic, 13 numbers of 8 hex digits, the name and the contents. The name
- * and the contents are padded to a multiple of 4 bytes. */
+/* The layout of the newc format: the magic, 13 numbers of 8 hex digits, the name and the contents.
+ * The name and the contents are each padded to a multiple of 4 bytes. */
 enum { HEADER = 110, MAGIC = 6, DIGITS = 8, FIELD_MODE = 1, FIELD_SIZE = 6, FIELD_NAME_SIZE = 11 };
 #define NAME_ROOM 256
 
@@ -20,8 +20,8 @@ struct archive {
 
 struct entry {
 	uint64_t mode, size, name_size;
-	char name[NAME_ROOM]; /* the name of the entry; "" if the name is longer than this array,
-			       * because nobody searches for such a name */
+	char name[NAME_ROOM]; /* the name of the entry; "" if the name does not fit: no caller
+			       * searches for such a long name */
 };
 
 static bool parse_field(const char *header, int field, uint64_t *out)
@@ -53,7 +53,8 @@ static int ends_too_early(struct error *err)
 		"the initrd is damaged, because it ends in the middle of an entry: make it again");
 }
 
-/* Reads the entry at the offset `at`. Returns 1 if there is an entry, 0 if not, -1 on failure. */
+/* Reads the entry at the offset `at`. Returns 1 if there is an entry, 0 if there is none, -1 with
+ * an error on failure. */
 static int read_entry(const struct archive *in, uint64_t at, struct entry *out, struct error *err)
 {
 	char header[HEADER];
@@ -79,8 +80,8 @@ static int read_entry(const struct archive *in, uint64_t at, struct entry *out, 
 	return 1;
 }
 
-/* Skips the zeros between two archives. There may be any number of zeros. Returns the offset of the
- * next archive, or of the end of the file. */
+/* Skips the zeros between two archives, however many there are. Returns the offset of the next
+ * archive, or of the end of the file. */
 static uint64_t skip_zeroes(const struct archive *in, uint64_t at)
 {
 	char block[4096];

@@ -35,9 +35,9 @@ static size_t fold_label(char *at)
 	return len > LABEL_MAX || (len && (at[0] == '-' || at[len - 1] == '-')) ? 0 : len;
 }
 
-/* Reads labels with dots between them, and converts them to lower case in place. *last becomes the
- * beginning of the last label. Returns false if the name has a character that is neither in a label
- * nor a dot. */
+/* Reads labels that are separated by dots, and converts them to lower case in place. Sets *last to
+ * the beginning of the last label. Returns false if the name has a character that is neither
+ * allowed in a label nor a dot. */
 static bool fold_labels(char *name, const char **last)
 {
 	for (char *at = name;;) {
@@ -70,7 +70,7 @@ static int take_name(const char *text, size_t len, struct egress_rule *rule, str
 			err, ERR_INVALID,
 			"'%s' is longer than %d bytes, the most that a host name can have: give a shorter one",
 			text, EGRESS_NAME_MAX);
-	/* A dot at the end, for the root, does not change the name. */
+	/* A dot at the end of a name means the root of the DNS and does not change the name. */
 	if (len > 1 && text[len - 1] == '.' && text[len - 2] != '*')
 		len--;
 	wild = len > 1 && text[0] == '*' && text[1] == '.';
@@ -108,7 +108,8 @@ static void add_rule_port(struct egress_rule *rule, uint16_t port)
 	rule->nports++;
 }
 
-/* Reads a port, up to a comma or the end of the text. Returns 0 if there is no port. */
+/* Reads a port number, which ends at a comma or at the end of the text. Returns 0 if there is no
+ * valid port. */
 static uint32_t read_rule_port(const char **at)
 {
 	uint32_t port = 0;
@@ -161,11 +162,12 @@ int egress_rule_parse(const char *text, struct egress_rule *out, struct error *e
 	return 0;
 }
 
-/* --- what it covers -------------------------------------------------------------------------- */
+/* --- what a rule covers
+ * ------------------------------------------------------------------------- */
 
 bool egress_rule_covers(const struct egress_rule *rule, const char *name, size_t len)
 {
-	/* The end of a name that a rule covers: ".x.org" for the rule "*.x.org". */
+	/* the end that each covered name must have: ".x.org" for the rule "*.x.org" */
 	const char *end = rule->name + 1;
 	size_t end_len = rule->name_len - 1u;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A rule that says which hosts may be reached by name:
+ * A rule that says which hosts a guest may reach by name:
  *
  *   pypi.org               exactly that host, at ports 443 and 80
  *   *.pythonhosted.org     all hosts below pythonhosted.org at any depth, but not pythonhosted.org
@@ -24,7 +24,8 @@
 #define EGRESS_NAME_MAX 253
 
 struct egress_rule {
-	char name[EGRESS_NAME_MAX + 1]; /* the name in lower case, with "*." if the rule has it */
+	char name[EGRESS_NAME_MAX + 1]; /* the name in lower case, including "*." if the rule begins
+					 * with it */
 	uint8_t name_len;
 	uint8_t nports;
 	uint16_t ports[EGRESS_PORTS_MAX]; /* the ports in ascending order, each once */
@@ -36,10 +37,10 @@ int egress_rule_parse(const char *text, struct egress_rule *out, struct error *e
  * end. */
 bool egress_rule_covers(const struct egress_rule *rule, const char *name, size_t len);
 bool egress_rule_opens(const struct egress_rule *rule, uint16_t port);
-/* Returns whether two rules have the same name and ports, however they were written. */
+/* Returns true if two rules have the same name and ports, even if they were written differently. */
 bool egress_rule_same(const struct egress_rule *a, const struct egress_rule *b);
 
-/* Returns the byte in lower case if the name of a rule can contain it; else 0. */
+/* Returns the byte converted to lower case if the name of a rule can contain it; otherwise 0. */
 char egress_rule_letter(unsigned char byte);
 
 #endif

@@ -10,7 +10,8 @@
 #include "base/cleanup.h"
 #include "base/platform/system.h"
 
-/* The header replaces these functions by macros, which are for the analysis of their callers. */
+/* The header replaces these functions by macros when a file is analysed. Their definitions must not
+ * be replaced. */
 #ifdef __clang_analyzer__
 #undef error_set
 #undef error_errno
@@ -139,7 +140,7 @@ static void format_message(struct error *err, const char *fmt, va_list args)
 	__attribute__((format(printf, 2, 0)));
 static void format_message(struct error *err, const char *fmt, va_list args)
 {
-	char text[sizeof(err->msg)]; /* a separate buffer, because an argument may be err->msg
+	char text[sizeof(err->msg)]; /* this buffer is separate because an argument may be err->msg
 				      * itself */
 	int n = vsnprintf(text, sizeof(text), fmt, args);
 
@@ -154,8 +155,8 @@ static void set_anew(struct error *err, enum error_code code, const char *fmt, v
 	__attribute__((format(printf, 3, 0)));
 static void set_anew(struct error *err, enum error_code code, const char *fmt, va_list args)
 {
-	format_message(err, fmt, args); /* is called before err->subject changes, because an
-					 * argument may be err->subject */
+	format_message(err, fmt, args); /* comes before err->subject changes, because an argument
+					 * may be err->subject */
 	err->code = code;
 	err->errnum = 0;
 	err->reason = REASON_NONE;
@@ -184,8 +185,8 @@ int error_reason(struct error *err, enum error_reason reason, const char *subjec
 	if (len < sizeof(err->subject))
 		memmove(err->subject, subject, len + 1);
 	else
-		err->subject[0] = '\0'; /* a name that is too long is left out and not cut, because
-					 * its beginning may be the name of another thing */
+		err->subject[0] = '\0'; /* a name that is too long is dropped, because its beginning
+					 * could be the name of another thing */
 	return -1;
 }
 
@@ -211,7 +212,8 @@ static enum error_code code_of_errno(int errnum)
 
 int error_errno(struct error *err, int errnum, const char *fmt, ...)
 {
-	/* strerror() is not used, because it is not safe if several threads use the library. */
+	/* strerror() is not used, because the threads of the library's callers could call it at the
+	 * same time. */
 	const char *text = system_error_text(errnum);
 	va_list args;
 

@@ -93,8 +93,8 @@ int fd_read_exact(int fd, void *data, size_t len, struct error *err)
 	return 0;
 }
 
-/* If `out` is full, tries to read one more byte, for which `out` has no room. If there is such a
- * byte, the input is too long. */
+/* If `out` is full, tries to read one more byte that would not be stored. If there is such a byte,
+ * the input is too long. */
 int fd_read_some(int fd, struct buf *out, struct error *err)
 {
 	size_t room = out->limit ? out->limit - out->len : READ_CHUNK;
@@ -173,7 +173,7 @@ const struct timespec *fd_time_left(uint64_t deadline_ns, struct timespec *left)
 	if (deadline_ns == UINT64_MAX)
 		return NULL;
 	if (clock_is_virtual())
-		ns = 0; /* a virtual clock stands still and never reaches the deadline */
+		ns = 0; /* a virtual clock never reaches a deadline, so nothing may wait for one */
 	*left = (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),
 				  .tv_nsec = (long)(ns % NS_PER_S)};
 	return left;
@@ -202,7 +202,7 @@ bool fd_has_name(int fd, int dirfd, const char *name)
 	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-/* Makes no sorted copy of `keep`, because this function is also called between fork() and exec(),
+/* Does not sort a copy of `keep`, because this function is also called between fork() and exec(),
  * where malloc() may not be called. */
 void fd_close_others(const int *keep, size_t nkeep)
 {
@@ -228,7 +228,8 @@ int fd_fill_standard(struct error *err)
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
 		/* open() returns the lowest free number, which is `fd`. The descriptor is not
-		 * O_CLOEXEC, because started programs expect these three descriptors. */
+		 * O_CLOEXEC, because programs that this process executes expect the descriptors 0,
+		 * 1 and 2. */
 		if (open("/dev/null", O_RDWR) != fd)
 			return error_errno(err, errno, "/dev/null as descriptor %d", fd);
 	}

@@ -40,8 +40,8 @@ ssize_t fd_send_passing(int sock, const void *data, size_t len, const int *fds, 
 	return n;
 }
 
-/* Appends the received descriptors for which `fds` has room, and closes the others. Returns how
- * many descriptors `fds` has now. */
+/* Appends as many of the received descriptors as `fds` has room for, and closes the rest of them.
+ * Returns the new number of descriptors in `fds`. */
 static size_t take_passed(struct cmsghdr *header, int *fds, size_t count, size_t most)
 {
 	size_t n = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);

@@ -12,13 +12,13 @@
 #include "base/platform/descriptor.h"
 #include "base/relay.h"
 
-/* One accepted connection. At first the forward owns it, while the far side is being reached. Then
- * a relay joins it to the far side. */
+/* One accepted connection. While spec.reach() makes the connection to the target, the forward
+ * closes it. Afterwards a relay joins the two connections and closes both. */
 struct passage {
 	struct forward *forward;
 	struct list_link link;
-	int fd;	       /* the accepted connection; -1 when the relay has taken it over */
-	void *attempt; /* the result of spec.reach(), while the far side is being reached */
+	int fd;	       /* the accepted connection; -1 when the relay is responsible for it */
+	void *attempt; /* the attempt that spec.reach() has returned; NULL when it is over */
 	struct relay *relay;
 };
 
@@ -27,8 +27,8 @@ struct forward {
 	struct forward_spec spec;
 	struct list_link among; /* the link of this forward in the list of spec.bound */
 	struct loop_watch *watch;
-	struct loop_watch *again; /* the timer after which the forward accepts again; set while
-				   * there is no descriptor for another connection */
+	struct loop_watch *again; /* the timer after which the forward accepts again; NULL unless
+				   * descriptors are lacking */
 	bool open;
 	unsigned count;
 	struct list passages;
@@ -48,8 +48,8 @@ static int listen_if_room(struct forward *f, struct error *err)
 	return loop_set_events(f->watch, listens ? LOOP_IN : 0, err);
 }
 
-/* Makes all forwards of a bound accept connections while the bound has room. If the bound is
- * reached, makes them accept no more; new connections then wait in the kernel. */
+/* Makes all forwards of a bound accept connections while the bound allows more connections. At the
+ * bound, makes them stop accepting; new connections then wait in the kernel's queue. */
 static void listen_within(const struct forward_bound *bound)
 {
 	struct forward *f;
@@ -58,7 +58,7 @@ static void listen_within(const struct forward_bound *bound)
 		(void)listen_if_room(f, NULL);
 }
 
-/* Changes the counts of connections by `change`: 1 for a new connection, -1 for an ended one. */
+/* Changes the counts of connections by `change`: 1 for a new connection, -1 for a closed one. */
 static void count_passage(struct forward *f, int change)
 {
 	struct forward_bound *bound = f->spec.bound;
@@ -154,8 +154,8 @@ static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
 	int accepted;
 
 	(void)events;
-	/* Another forward of the same bound may have accepted the last connection that the bound
-	 * allows, in this round of the loop. */
+	/* In this round of the loop, another forward of the same bound may already have accepted
+	 * the last connection that the bound allows. */
 	if (!f->spec.refuse && !has_room(f))
 		return;
 	accepted = descriptor_accept(fd, &peer, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames: a 4-byte big-endian length and that many bytes. All stream protocols of this project use
- * them. */
+/* Frames: a 4-byte big-endian length, followed by as many bytes. All stream protocols of this
+ * project use frames. */
 #ifndef BASE_FRAME_H
 #define BASE_FRAME_H
 
@@ -12,7 +12,7 @@
 
 #define FRAME_HEADER 4
 /* The largest payload in bytes. Because of this limit the first byte of a frame is 0 or 1, and
- * never '{'. */
+ * never '{', with which JSON without a frame begins. */
 #define FRAME_MAX UINT32_C(16777216)
 
 static inline void be32_put(uint8_t *p, uint32_t v)
@@ -36,10 +36,10 @@ static inline uint64_t be64_get(const uint8_t *p)
 	return (uint64_t)be32_get(p) << 32 | be32_get(p + 4);
 }
 
-/* Looks at the front of a receive queue. Returns 1 if b begins with a whole frame, and stores its
- * payload. The payload stays in b until the caller drops the frame, FRAME_HEADER + *len bytes, with
- * buf_consume(). Returns 0 if more bytes are needed; -1 with ERR_INVALID if the length is zero or
- * above max. */
+/* Examines the beginning of a receive queue. Returns 1 if b begins with a complete frame, and sets
+ * *payload and *len. The payload stays in b until the caller drops the frame (FRAME_HEADER + *len
+ * bytes) with buf_consume(). Returns 0 if more bytes are needed; -1 with ERR_INVALID if the length
+ * is zero or above max. */
 int frame_peek(const struct buf *b, size_t max, const uint8_t **payload, size_t *len,
 	       struct error *err);
 /* Appends a frame to b. ERR_INVALID if `len` is 0 or above FRAME_MAX. */

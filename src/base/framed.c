@@ -13,7 +13,7 @@
 #include "base/limits.h"
 
 #define READ_CHUNK 65536
-/* The most memory that an empty queue keeps, in bytes. Usual messages need less, so that a queue
+/* The largest block, in bytes, that an empty queue keeps. Usual messages fit into it, so a queue
  * for them is not allocated again and again. */
 #define KEPT_BYTES 1048576
 
@@ -60,15 +60,15 @@ static bool framed_is_paused(const struct framed *f)
 
 /*
  * Watches the events that are needed now. While input is wanted, the events are level-triggered.
- * While input is not wanted, the events are edge-triggered: level-triggered events would be
- * reported again and again if the peer has ended its sending. When the peer is gone completely, one
- * more event is reported.
+ * While input is not wanted, the events are edge-triggered: if the peer has shut down its sending
+ * side, level-triggered events would be reported again and again. When the peer has closed its
+ * socket, one more edge-triggered event is reported.
  *
  * On vsock, the event that reports LOOP_RDHUP may be missing: while bytes of the peer wait to be
  * read, the kernel does not report that the peer sends no more. But the kernel learns at once that
- * the peer takes no more bytes, and then wakes all waiters of the socket. No event stands for this.
- * So LOOP_OUT is watched too, which is reported whenever the waiters are woken, because the socket
- * has room.
+ * the peer accepts no more bytes, and then wakes all waiters of the socket, without a flag of its
+ * own for this. So LOOP_OUT is watched too: since the socket has room, LOOP_OUT is reported
+ * whenever the waiters are woken.
  */
 static void framed_watch(struct framed *f)
 {
@@ -77,8 +77,8 @@ static void framed_watch(struct framed *f)
 	if (!framed_is_open(f))
 		return;
 	events |= framed_is_paused(f) ? LOOP_EDGE | LOOP_OUT : LOOP_IN;
-	/* LOOP_OUT is also needed if a send by the owner has emptied a queue that was full:
-	 * drained() must be called, and only the loop may call it. */
+	/* LOOP_OUT is also needed if a send outside the loop has emptied a queue that was full.
+	 * Then drained() must be called, and only the loop may call it. */
 	if (f->out.len > 0 || f->full)
 		events |= LOOP_OUT;
 	if (events != f->events && carried_watch(f, events) == 0)
@@ -116,9 +116,10 @@ void framed_flush(struct framed *f)
 		} else if (errno == EAGAIN) {
 			break;
 		} else if (errno != EINTR) {
-			/* Owners are called only from the loop, so a failed send is reported in the
-			 * next round. If `hears_out` is set, the failure is not reported: the owner
-			 * reads the peer's last bytes, and then sees the end of the input. */
+			/* Callbacks are called only from the loop, so a failed send is reported in
+			 * the next round. If `hears_out` is set, the failure is not reported: the
+			 * callbacks first get the peer's last bytes, and then the end of the
+			 * input. */
 			buf_consume(&f->out, f->out.len);
 			if (!f->failure && !f->owner->hears_out)
 				f->failure = loop_add_timer(f->loop, clock_mono_ns(),
@@ -163,8 +164,8 @@ static void framed_read(struct framed *f)
 		return;
 	}
 	f->ended = n == 0;
-	/* The buffer has room for a whole message, and for the bytes behind the message that the
-	 * same read() returns. */
+	/* The buffer has room for a whole message, and for the bytes after it that the same read()
+	 * returns. */
 	f->in.limit = FRAME_HEADER + f->most + READ_CHUNK;
 	if (buf_append(&f->in, chunk, (size_t)n, NULL) < 0) {
 		framed_lose(f, "out of memory");
