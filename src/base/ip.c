@@ -32,7 +32,7 @@ bool ip_parse(const char *text, struct ip *out)
 }
 
 /* Reads a number of one to three decimal digits. For any other text returns UINT32_MAX, which is
- * too long for every prefix. */
+ * greater than the length of any prefix. */
 static unsigned parse_bits(const char *text)
 {
 	unsigned bits = 0;

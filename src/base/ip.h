@@ -15,19 +15,20 @@ struct ip {
 	uint8_t bytes[IP_BYTES];
 };
 
-/* Returns how many bytes an address of the family has: 4 or 16; 0 for any other family. */
+/* Returns the length of an address of the family in bytes: 4 or 16; 0 for any other family. */
 size_t ip_length(unsigned family);
-/* Reads an address from its bytes. Returns false unless `len` is the length of such an address. */
+/* Reads an address from its bytes. Returns false if `len` is not the length of an address of the
+ * family. */
 bool ip_from_bytes(unsigned family, const void *bytes, size_t len, struct ip *out);
 /* Reads an address from a text. Returns false if the text is not an address. */
 bool ip_parse(const char *text, struct ip *out);
-/* Reads an address with the length of a prefix, "10.0.0.2/24". Returns false if the length is
- * missing or is more than the address has bits. */
+/* Reads an address and a prefix length, as in "10.0.0.2/24". Returns false if the prefix length is
+ * missing, or is greater than the number of bits of the address. */
 bool ip_parse_prefix(const char *text, struct ip *out, unsigned *bits);
 void ip_format(const struct ip *ip, char out[IP_TEXT]);
 void ip_format_prefix(const struct ip *ip, unsigned bits, char out[IP_TEXT]);
-/* Returns whether the address is in fe80::/10. A kernel gives each of its interfaces an address
- * from this prefix without being asked. */
+/* Returns true if the address is in fe80::/10. A kernel gives each of its interfaces an address
+ * from this prefix without being configured to. */
 bool ip_is_link_local6(const struct ip *ip);
 
 #endif

@@ -17,8 +17,8 @@ bool job_stop(int signal)
 	sigset_t cont, before, pending;
 	bool was_stopped;
 
-	/* SIGCONT is blocked, and a stop removes a pending SIGCONT. So if SIGCONT is pending
-	 * afterwards, the job was stopped, and this SIGCONT has continued it. */
+	/* SIGCONT is blocked, and a stop removes a pending SIGCONT. So a SIGCONT that is pending
+	 * after kill() shows that the job was stopped, and was continued by this SIGCONT. */
 	sigemptyset(&cont);
 	sigaddset(&cont, SIGCONT);
 	pthread_sigmask(SIG_BLOCK, &cont, &before);

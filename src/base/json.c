@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * This module is stricter than jansson in two ways. Jansson skips a raw NUL behind a number or a
+ * This module is stricter than jansson in two ways. Jansson skips a raw NUL after a number or a
  * literal (akheron/jansson#331), so this module searches for NUL before it parses. Jansson accepts
  * a depth of 2048, so this module counts brackets before it parses. Therefore a loaded value is
  * never deep, and recursive functions may walk it.
@@ -28,8 +28,8 @@ static int error_at(struct error *err, const char *text, size_t pos, const char 
 	return error_set(err, ERR_INVALID, "line %zu, column %zu: %s", line, column, what);
 }
 
-/* Checks that no bracket is deeper than MAX_DEPTH. In a malformed document brackets may be counted
- * wrongly, but the parser refuses such a document. */
+/* Checks that brackets are nested at most MAX_DEPTH deep. In a malformed document the count may be
+ * wrong, but the parser refuses such a document. */
 static int check_depth(const char *text, size_t len, struct error *err)
 {
 	bool in_string = false;
@@ -111,13 +111,12 @@ json_t *json_load_nul(const void *data, size_t len, struct error *err)
 	return load_json(data, len, JSON_ALLOW_NUL, err);
 }
 
-/* Returns whether the text has at most `most` objects, arrays and commas. In a malformed document
- * the bytes behind the first fault may be counted wrongly, but the parser does not read these
- * bytes. */
+/* Returns true if the text has at most `most` objects, arrays and commas. After the first error of
+ * a malformed document the count may be wrong, but the parser does not read that far. */
 static bool is_plain(const char *text, size_t len, size_t most)
 {
 	size_t structure = 0;
-	bool in_string = false; /* brackets and commas in a string are only text */
+	bool in_string = false; /* inside a string, brackets and commas are not counted */
 
 	for (size_t i = 0; i < len; i++) {
 		if (in_string && text[i] == '\\')
@@ -184,7 +183,7 @@ static int not_an_object(const char *path, struct error *err)
 }
 
 /* Looks up a key. Returns 1 and sets *value if `obj` has the key. Returns 0 if `obj` does not have
- * the key and the key is optional, and -1 on failure. */
+ * the key and the key is optional. Returns -1 with an error otherwise. */
 static int look_up(const json_t *obj, const char *path, const char *key, enum json_need need,
 		   const json_t **value, struct error *err)
 {
@@ -229,8 +228,8 @@ int json_get_bool(const json_t *obj, const char *path, const char *key, enum jso
 }
 
 /* Reads a whole number. Returns false for any other value. "512.0" is also accepted: JSON Schema
- * calls it an integer, and some encoders write integers in this form. A number in this form is
- * refused beyond 2^53, where a double may differ from the number that was written. */
+ * calls it an integer, and some encoders write integers in this form. Beyond 2^53 this form is
+ * refused, since the double may differ from the number in the text. */
 static bool read_whole_number(const json_t *value, int64_t *out)
 {
 	const double most = 9007199254740992.0;
@@ -312,8 +311,8 @@ int json_put_string(json_t *obj, const char *key, const char *value, struct erro
 			"there is no value for the JSON field %s: this is a bug of microagent, or memory is short",
 			key);
 	/* jansson returns NULL for invalid UTF-8, and also if there is no memory.
-	 * json_string_lossy() shows which of the two has happened, because it fails only if there
-	 * is no memory. */
+	 * json_string_lossy() is called to find out the reason, because it fails only if there is
+	 * no memory. */
 	if (!text && (text = json_string_lossy(value, strlen(value)))) {
 		json_decref(text);
 		return error_set(err, ERR_INVALID, "%s is not valid UTF-8", key);

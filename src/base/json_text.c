@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of json.h that handle untrusted bytes, find a similar key, or find a difference. */
+/* The functions of json.h that handle untrusted bytes, propose a similar key, or find a
+ * difference. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,8 +74,8 @@ static bool is_known_member(const char *key, const char *const *keys)
 	return false;
 }
 
-/* Copies a key of an untrusted document for a message: only printable ASCII, and at most SHOWN_KEY
- * bytes of the key. */
+/* Copies a key of an untrusted document, so that it can be shown in a message: at most SHOWN_KEY
+ * bytes, with '?' for each byte that is not printable ASCII. */
 static void shown_key(const char *key, char out[SHOWN_KEY + 4])
 {
 	size_t n = 0;
@@ -92,7 +93,7 @@ int json_only_keys(const json_t *value, const char *path, const char *const *key
 	if (!json_is_object(value))
 		return error_set(err, ERR_INVALID, "%s must be an object",
 				 *path ? path : "the document");
-	/* jansson's iterators take no const object but change nothing */
+	/* jansson's iterators take a pointer to a non-const object, but do not change the object */
 	json_t *obj = (json_t *)(uintptr_t)value;
 	for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
 		const char *key = json_object_iter_key(it);
@@ -108,8 +109,8 @@ int json_only_keys(const json_t *value, const char *path, const char *const *key
 	return 0;
 }
 
-/* Puts a part in front of the path. The path is built from its end: each level of the recursion
- * puts its part in front when the level below it returns. */
+/* Inserts `part` at the beginning of the path. The path is built from its end: each level of the
+ * recursion inserts its part after the deeper level has returned. */
 static void put_in_front(char *path, size_t size, const char *part)
 {
 	autofree char *rest = NULL;
@@ -137,13 +138,13 @@ static int member_differs(const json_t *a, const json_t *b, const char *key, cha
 
 static int objects_differ(const json_t *a, const json_t *b, char *path, size_t size)
 {
-	/* jansson's iterators take no const object but change nothing */
+	/* jansson's iterators take a pointer to a non-const object, but do not change the object */
 	json_t *in_a = (json_t *)(uintptr_t)a, *in_b = (json_t *)(uintptr_t)b;
 
 	for (void *it = json_object_iter(in_a); it; it = json_object_iter_next(in_a, it))
 		if (member_differs(a, b, json_object_iter_key(it), path, size))
 			return 1;
-	/* The keys of `a` were compared above. A key that only `b` has is still a difference. */
+	/* The keys of `a` were compared above. A key that is only in `b` is a difference too. */
 	for (void *it = json_object_iter(in_b); it; it = json_object_iter_next(in_b, it))
 		if (!json_object_get(a, json_object_iter_key(it)))
 			return member_differs(a, b, json_object_iter_key(it), path, size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The programs that are started by their names, by this project or by a program that it runs. The
- * list has two uses. A directory through which the path of such a program leads, also by a link, is
- * not shared writable with a guest. And if such a program is missing, the error message names its
- * package. A program that is not in this list is started by its path.
+ * The programs that this project, or a program that it runs, starts by name and not by path. The
+ * list has two uses. A directory that is a part of the path of such a program, also of a path
+ * through a symbolic link, is not shared writable with a guest. And if such a program is missing,
+ * the error message names its package. A program that is not in this list is started by its path.
  */
 #ifndef BASE_KNOWN_PROGRAMS_H
 #define BASE_KNOWN_PROGRAMS_H
@@ -16,7 +16,7 @@ struct known_program {
 
 extern const struct known_program known_programs[];
 
-/* Returns the row of a program; NULL if the name is not in the list. */
+/* Returns the list's entry for the program `name`; NULL if the name is not in the list. */
 const struct known_program *known_program_find(const char *name);
 
 #endif

@@ -18,8 +18,8 @@ const struct limit_row limit_table[LIMIT_COUNT] = {
 };
 static_assert(ARRAY_SIZE(limit_table) == LIMIT_COUNT, "every limit has a row");
 
-/* Parses a plain decimal number. Returns `otherwise` for any other text. A test that misspells a
- * value therefore gets the ordinary limit, and fails. */
+/* Parses a decimal number. Returns `otherwise` for any other text. So a test that misspells a value
+ * runs with the ordinary limit, and fails. */
 static uint64_t parse_or(const char *text, uint64_t otherwise)
 {
 	unsigned long long value;
@@ -32,8 +32,8 @@ static uint64_t parse_or(const char *text, uint64_t otherwise)
 	return errno || *end ? otherwise : value;
 }
 
-/* The value of each limit plus one; 0: the value has not been read yet. Threads that read a limit
- * for the first time at the same time store the same number. */
+/* The value of each limit plus one; 0: the value has not been read yet. If several threads read a
+ * limit for the first time at once, all of them store the same number. */
 static _Atomic uint64_t known[LIMIT_COUNT];
 
 uint64_t limit_get(enum limit which)
@@ -44,8 +44,8 @@ uint64_t limit_get(enum limit which)
 
 	if (value)
 		return value - 1;
-	/* system_getenv() is used because a user must not be able to change a limit of a program
-	 * that has more rights than the user. */
+	/* system_getenv() ignores the environment of a program that has more rights than the user
+	 * who starts it. Otherwise that user could change the program's limits. */
 	snprintf(name, sizeof(name), "MICROAGENT_TEST_LIMIT_%s", row->name);
 	value = parse_or(system_getenv(name), row->value);
 	limit_set(which, value);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every limit, interval and deadline of the system, in one table. The code reads them through
- * limit_get(), `contract` prints them, and end-to-end tests may shorten one for a single process by
- * the environment variable MICROAGENT_TEST_LIMIT_<NAME> (a decimal number in the same unit).
+ * Every limit, interval and deadline of the system, in one table. The code reads them by
+ * limit_get(), and the command `contract` prints them. The environment variable
+ * MICROAGENT_TEST_LIMIT_<NAME> changes one limit for one process, so that end-to-end tests can
+ * shorten it. Its value is a decimal number in the unit of the limit.
  */
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
@@ -345,14 +346,15 @@ struct limit_row {
 };
 extern const struct limit_row limit_table[LIMIT_COUNT];
 
-/* Returns the value of a limit: that of the environment variable, if there is one, or that of the
- * table. The environment is read once in a process. Safe from any thread. */
+/* Returns the value of a limit: the value of its environment variable, if that is set, otherwise
+ * the value in the table. The environment is read only once in a process. Any thread may call this
+ * function. */
 uint64_t limit_get(enum limit which);
-/* Returns the time on clock_mono_ns() at which a limit in milliseconds, counted from now, is
- * over. */
+/* Returns the monotonic time, in ns (clock_mono_ns()), that is later than the present time by the
+ * limit `which`, whose unit is ms. */
 uint64_t limit_deadline(enum limit which);
-/* Change a limit of this process. The first function sets any value; the second one restores the
- * value of the environment or of the table. Only for unit tests. */
+/* Change a limit of this process. limit_set() sets any value. limit_reset() restores the value of
+ * the environment or of the table. Only for unit tests. */
 void limit_set(enum limit which, uint64_t value);
 void limit_reset(enum limit which);
 

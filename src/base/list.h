@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A list whose links lie in its members. So no memory is allocated, and a member can be removed
- * even if the caller does not know in which list it is.
+ * A list whose links are parts of its members. So adding a member allocates no memory, and a member
+ * can be removed by a caller that does not know the list.
  *
  *   struct call { struct list_link link; ... };
  *   struct list calls;                      list_init(&calls);
@@ -15,8 +15,8 @@
 #include <stddef.h>
 
 struct list_link {
-	struct list_link *next, *before; /* the neighbours in a ring with the list's head; NULL: the
-					  * link is in no list */
+	struct list_link *next, *before; /* the neighbours in the ring that the links form with the
+					  * list's head; NULL: the link is in no list */
 };
 struct list {
 	struct list_link head;
@@ -32,8 +32,8 @@ static inline bool list_is_empty(const struct list *list)
 {
 	return list->head.next == &list->head;
 }
-/* Adds a link, which must be in no list, before `other`. If `other` is the head of a list, the link
- * becomes the last of this list. */
+/* Adds `link`, which must be in no list, before `other`. If `other` is the head of a list, `link`
+ * becomes the last link of that list. */
 static inline void list_add_before(struct list_link *other, struct list_link *link)
 {
 	link->next = other;
@@ -53,7 +53,7 @@ static inline bool list_has(const struct list_link *link)
 {
 	return link->next != NULL;
 }
-/* Removes a link from its list. Does nothing if the link is in no list (is zeroed). */
+/* Removes a link from its list. Does nothing if the link is in no list, as a zeroed link is. */
 static inline void list_remove(struct list_link *link)
 {
 	if (!list_has(link))

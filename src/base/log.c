@@ -24,7 +24,7 @@ void log_init(struct log *log, int fd, uint64_t cap_bytes)
 	struct stat st;
 
 	*log = (struct log){.fd = fd, .dir = -1, .cap = cap_bytes};
-	/* The file may have contents already, which count towards its largest size. */
+	/* The file may have contents already, which count towards the cap. */
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
 		log->written = (uint64_t)st.st_size;
 }
@@ -35,7 +35,7 @@ void log_keep_last(struct log *log, int dir, const char *name)
 	log->name = name;
 }
 
-/* Renames the file to <name>.1, and makes a new, empty file, for which the number log->fd stands
+/* Renames the file to <name>.1, and makes a new, empty file, to which the descriptor log->fd refers
  * from now on. Returns false if log_keep_last() was not called, or if the old file cannot be
  * kept. */
 static bool begin_next_file(struct log *log)
@@ -54,7 +54,7 @@ static bool begin_next_file(struct log *log)
 		(void)renameat(log->dir, last, log->dir, log->name);
 		return false;
 	}
-	/* The descriptor keeps its flag O_CLOEXEC. */
+	/* The descriptor keeps its present close-on-exec flag. */
 	return descriptor_replace(next, log->fd, fcntl(log->fd, F_GETFD) & FD_CLOEXEC) >= 0;
 }
 
@@ -65,7 +65,8 @@ static void put_log_text(struct log *log, const char *text)
 	ssize_t done;
 	int n;
 
-	/* If the old file is not kept, it is emptied: the log must accept every new line. */
+	/* If the old file cannot be kept, it is emptied, since the log must accept every new
+	 * line. */
 	if (log->cap && log->written + CLOCK_TEXT + strlen(text) + 1 > log->cap) {
 		if (!begin_next_file(log) && ftruncate(log->fd, 0) < 0)
 			return;
@@ -82,8 +83,8 @@ static void put_log_text(struct log *log, const char *text)
 		log->written += (uint64_t)done;
 }
 
-/* Begins to count anew if the second in which lines are counted is over. Writes how many lines were
- * dropped in that second. */
+/* If the second in which lines are counted is over, writes how many lines were dropped in that
+ * second, and begins to count anew. */
 static void advance_window(struct log *log)
 {
 	uint64_t now = clock_mono_ns();

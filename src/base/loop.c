@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every watch is in exactly one of two lists of the loop: a timer in `timers`, which is sorted by
- * deadline, any other watch in `watches`. A removed watch leaves its list at once and is marked
- * dead. The memory of the watch is freed only when the round is over. Until then the round's array
- * of events, or an iteration, may point to the watch.
+ * Every watch is in exactly one of two lists of the loop: a timer is in `timers`, which is sorted
+ * by deadline, and any other watch is in `watches`. A removed watch leaves its list at once and is
+ * marked dead. Its memory is freed only at the end of the round, since the round's array of events,
+ * or an iteration, may still point to the watch.
  */
 #include "base/loop.h"
 
@@ -28,9 +28,9 @@ struct loop_watch {
 	struct loop_watch *next_dead;
 	enum loop_kind kind;
 	bool dead;
-	bool polled;	   /* whether the poller watches `fd` */
+	bool polled;	   /* the poller watches `fd` */
 	bool always_ready; /* `fd` never blocks, like a regular file, so the poller refuses it */
-	int fd;		   /* the descriptor of the caller, the pidfd of the process, or the
+	int fd;		   /* the descriptor of the caller, or the pidfd of the process, or the
 			    * descriptor that the loop has made for the signal */
 	uint32_t events;
 	uint64_t deadline;
@@ -52,7 +52,7 @@ struct loop {
 	struct loop_watch *watches, *timers, *dead;
 	unsigned always_ready; /* number of watches that are always ready */
 	uint64_t round;
-	int depth; /* number of calls of loop_once() that are running inside each other */
+	int depth; /* the number of nested calls of loop_once() that are running */
 	bool stop;
 };
 
@@ -77,8 +77,8 @@ static void insert_timer(struct loop_watch *w)
 	insert_watch(link, w);
 }
 
-/* Takes a watch out of its list. Leaves w->next unchanged, so that an iteration that has reached
- * `w` can continue. */
+/* Removes a watch from its list. Leaves w->next unchanged, so that an iteration that is at `w` can
+ * go on. */
 static void take_out(struct loop_watch *w)
 {
 	*w->link = w->next;
@@ -139,7 +139,7 @@ static struct loop_watch *watch_new(struct loop *loop, enum loop_kind kind, int 
 }
 
 /* Removes a watch without events from the poller. Otherwise the poller would still report LOOP_HUP,
- * and the loop would never wait. */
+ * and a loop with such a watch would never wait. */
 int loop_set_events(struct loop_watch *w, uint32_t events, struct error *err)
 {
 	if (events == w->events && (!events || w->polled || w->always_ready))
@@ -217,8 +217,8 @@ struct loop_watch *loop_add_signal(struct loop *loop, int signal, loop_signal_fn
 	int fd;
 
 	sigemptyset(&set);
-	/* The signal stays blocked when the watch is removed: a late signal must not kill this
-	 * process. */
+	/* The signal stays blocked when the watch is removed. Otherwise a signal that comes later
+	 * would kill this process. */
 	if (sigaddset(&set, signal) < 0 || sigprocmask(SIG_BLOCK, &set, NULL) < 0 ||
 	    (fd = signal_fd_open(&set)) < 0) {
 		error_errno(err, errno, "watch signal %d", signal);
@@ -249,8 +249,8 @@ void loop_remove(struct loop_watch *w)
 {
 	if (!w || w->dead)
 		return;
-	/* The call fails only if the owner has closed the descriptor too early. Then the poller
-	 * does not watch the descriptor any more, so the failure does no harm. */
+	/* The call fails only if the caller has closed the descriptor before removing the watch.
+	 * Then the poller no longer watches the descriptor, so the failure does no harm. */
 	if (w->polled)
 		poller_set(w->loop->poller, w->fd, w->events, 0, NULL);
 	if (w->kind == KIND_SIGNAL)
@@ -276,19 +276,20 @@ static int call_watch(struct loop_watch *w, uint32_t events)
 	if (w->kind == KIND_SIGNAL) {
 		signal = signal_fd_take(w->fd);
 		if (!signal)
-			return 0; /* another watch of the same signal has read the signal */
+			return 0; /* another watch of the same signal has already read the signal */
 		w->fn.signal(loop, signal, w->data);
 		return 1;
 	}
 	if (w->kind == KIND_PROC) {
-		loop_remove(w); /* is called before proc_wait(), which closes the descriptor */
+		loop_remove(w); /* loop_remove() comes before proc_wait(), which closes the
+				 * descriptor */
 		if (proc_wait(w->proc, UINT64_MAX, &code, NULL) < 0)
-			proc_end(w->proc); /* the exit code is lost, because another part of the
-					    * program has reaped the process */
+			proc_end(w->proc); /* the exit code is lost, because another module has
+					    * reaped the process */
 		w->fn.proc(loop, code, w->data);
 		return 1;
 	}
-	/* The events that the watch wants may have changed since poller_wait(). */
+	/* A callback of this round may have changed the events of the watch since poller_wait(). */
 	events &= w->events | LOOP_ERR | LOOP_HUP;
 	if (!events || !w->events)
 		return 0;
@@ -312,13 +313,15 @@ static int call_due_timers(struct loop *loop)
 	int called = 0;
 
 	while (w && w->deadline <= now) {
-		if (w->round == loop->round) { /* the timer was set in this very round */
+		if (w->round == loop->round) { /* the timer was set in this round, so it must not
+					        * fire in it */
 			w = w->next;
 			continue;
 		}
 		if (w->interval) {
 			take_out(w);
-			/* If the loop is late, the calls that were missed are skipped. */
+			/* If the loop is late by more than an interval, the missed calls are
+			 * skipped. */
 			w->deadline += w->interval;
 			if (w->deadline <= now)
 				w->deadline = now + w->interval;
@@ -328,14 +331,14 @@ static int call_due_timers(struct loop *loop)
 		}
 		w->fn.timer(loop, w->data);
 		called++;
-		w = loop->timers; /* begins at the front again, because the callback may have
-				   * changed the list */
+		w = loop->timers; /* starts at the beginning of the list again, because the callback
+				   * may have changed the list */
 	}
 	return called;
 }
 
-/* Waits. Then calls the callbacks of descriptors, signals and processes, and after them the
- * callbacks of the timers that are due. */
+/* Waits. Then calls the callbacks of descriptors, signals and processes, and afterwards those of
+ * the timers whose deadline has passed. */
 int loop_once(struct loop *loop, int timeout_ms, struct error *err)
 {
 	struct poller_event events[POLLER_EVENTS];

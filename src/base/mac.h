@@ -10,8 +10,8 @@
 /* The size of an Ethernet address as text, with its NUL. */
 #define MAC_TEXT 18
 
-/* Reads "52:54:00:12:34:56". Returns false for any other text, also for an address with further
- * characters before or behind it. */
+/* Reads an address such as "52:54:00:12:34:56". Returns false for any other text, also if there are
+ * characters before or after the address. */
 bool mac_parse(const char *text, uint8_t out[MAC_BYTES]);
 
 #endif

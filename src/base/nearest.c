@@ -7,18 +7,18 @@
 
 #include "base/min.h"
 
-/* The greatest length of a word, in bytes. No name of this project is longer. */
+/* The greatest length of a word, in bytes. No name in this project is longer. */
 #define LETTERS_MAX 64
 #define SLIPS_MAX 2
 
-/* Counts the slips (wrong, missing, additional or exchanged letters) between two words (the
- * Damerau-Levenshtein distance of adjacent exchanges). Returns SIZE_MAX for a word of more than
+/* Counts the typing errors by which two words differ: wrong, missing, additional, or exchanged
+ * neighbouring letters (the Damerau-Levenshtein distance). Returns SIZE_MAX for a word of more than
  * LETTERS_MAX bytes. */
 static size_t count_slips(const char *a, const char *b)
 {
 	size_t m = strlen(a), n = strlen(b);
-	size_t rows[3][LETTERS_MAX + 1]; /* row i is rows[i % 3]; only a row and the two rows before
-					  * it are needed */
+	size_t rows[3][LETTERS_MAX + 1]; /* row i of the table is rows[i % 3]; the algorithm needs
+					  * only a row and the two rows before it */
 
 	if (m > LETTERS_MAX || n > LETTERS_MAX)
 		return SIZE_MAX;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/packet.h"
 
-/* The fixed numbers in packets of type PACKET_LINK. They are in fields that such packets do not
- * need for anything else. */
+/* Fixed numbers that identify packets of type PACKET_LINK. They are in fields that are otherwise
+ * unused in such packets. */
 #define LINK_FLAGS UINT32_C(0x6d616c6b)
 #define LINK_FORMAT 1
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The header of a vsock packet (virtio 1.2, section 5.10.6) in the host's byte order. Also the
- * link: vsock packets that are sent over a byte stream instead of through the rings of a vsock
- * device. Each packet is a header and its payload, and one packet follows the other.
+ * The header of a vsock packet (virtio 1.2, section 5.10.6) in the host's byte order. This header
+ * also describes the link: vsock packets that are sent over a byte stream instead of through the
+ * rings of a vsock device. Each packet is a header, followed by its payload. The packets follow one
+ * another without gaps.
  *
- * The writer of the byte stream may be killed in the middle of a packet and be started again. The
- * reader then does not know where a packet begins. So the guest's end begins with a HELLO, which
- * contains a random number. The guest's end then skips everything before the WELCOME that repeats
- * this number. The host's end finds a HELLO by its fixed bytes, at whatever byte of the stream the
- * HELLO begins, and skips everything before it. A HELLO ends all vsock streams that were open. When
- * the host's end begins, it sends an ASK. A guest's end that was connected before answers the ASK
- * with a new HELLO.
+ * The program that writes to the byte stream may be killed in the middle of a packet and be started
+ * again. The reader then does not know where the next packet begins. So the guest first sends a
+ * HELLO, which contains a random number. The guest then skips everything before the WELCOME that
+ * repeats this number. The host finds a HELLO by its fixed bytes, wherever it begins in the stream,
+ * and skips everything before it. A HELLO ends all open vsock streams. When the host's program
+ * starts, it sends an ASK. A guest that was already connected answers the ASK with a new HELLO.
  */
 #ifndef BASE_PACKET_H
 #define BASE_PACKET_H
@@ -39,14 +39,14 @@ enum packet_op {
 	PACKET_OP_COUNT
 };
 
-/* The operations of PACKET_LINK. Their random number is in src_port and dst_port. In a WELCOME,
+/* The operations of PACKET_LINK. src_port and dst_port contain their random number. In a WELCOME,
  * dst_cid is the guest's CID. */
 enum packet_link { LINK_HELLO = 1, LINK_WELCOME, LINK_ASK };
 
-/* Flags of PACKET_SHUTDOWN; a flag that was set once stays in force. */
+/* Flags of PACKET_SHUTDOWN. A flag that was sent once remains valid for the stream. */
 enum packet_shutdown {
-	SHUT_RECEIVE = 1, /* the sender of the packet will take no more bytes */
-	SHUT_SEND = 2,	  /* the sender of the packet has no more bytes */
+	SHUT_RECEIVE = 1, /* the sender of the packet will receive no more bytes */
+	SHUT_SEND = 2,	  /* the sender of the packet will send no more bytes */
 	SHUT_BOTH = 3,
 };
 
@@ -55,20 +55,22 @@ struct packet {
 	uint64_t dst_cid;
 	uint32_t src_port;
 	uint32_t dst_port;
-	uint32_t len; /* size of the payload behind the header, in bytes */
+	uint32_t len; /* the size of the payload after the header, in bytes */
 	uint16_t type;
 	uint16_t op;
 	uint32_t flags;
-	uint32_t buf_alloc; /* bytes that the sender reserves for this stream */
-	uint32_t fwd_cnt;   /* bytes that the sender's application has taken so far, modulo 2^32 */
+	uint32_t buf_alloc; /* the size of the sender's receive buffer for this stream, in bytes */
+	uint32_t fwd_cnt;   /* the number of bytes that the sender's application has read so far,
+			     * modulo 2^32 */
 };
 
 void packet_decode(const uint8_t raw[PACKET_HEADER], struct packet *packet);
 void packet_encode(const struct packet *packet, uint8_t raw[PACKET_HEADER]);
-/* Returns a packet of type PACKET_LINK with this operation and random number (0: no number). A
- * HELLO goes from the guest with this CID to the host; any other packet goes to the guest. */
+/* Returns a packet of type PACKET_LINK with the operation `op` and the random number `number` (0:
+ * no number). A HELLO is addressed from the guest `guest_cid` to the host, any other packet from
+ * the host to the guest. */
 struct packet packet_link(enum packet_link op, uint64_t guest_cid, uint64_t number);
-/* Returns whether a header, not decoded yet, has the type PACKET_LINK. */
+/* Returns true if an encoded header has the type PACKET_LINK. */
 static inline bool packet_may_be_link(const uint8_t raw[PACKET_HEADER])
 {
 	return raw[28] == 0xff && raw[29] == 0xff;

@@ -70,8 +70,8 @@ static int make_dir(const char *path, mode_t mode, struct error *err)
 {
 	struct stat st;
 
-	/* For a name that exists, mkdir() may fail with EACCES, EROFS and so on instead of EEXIST.
-	 * So after any failure stat() shows whether the directory exists. */
+	/* For a path that exists, mkdir() may fail with EACCES, EROFS or another error instead of
+	 * EEXIST. So after any failure stat() is called to find out if the directory exists. */
 	if (mkdir(path, mode) == 0)
 		return 0;
 	int why = errno;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Copies large sparse files. With a reflink both files share their blocks. Without a reflink only
- * the parts that hold data are copied, by the kernel if possible. So a copy of a disk of 60 GB that
- * holds 1 GB of data needs 1 GB.
+ * the parts with data are copied, by the kernel if possible. So a copy of a disk of 60 GB with 1 GB
+ * of data needs 1 GB.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +17,11 @@
 #include "base/platform/file.h"
 
 #define COPY_CHUNK ((off_t)1 << 20)
-/* The most bytes that path_clone_part() copies at a time. */
+/* The greatest number of bytes that one call of path_clone_part() copies. */
 #define PART ((off_t)16 << 20)
 
-/* Copies one span by reads and writes, if copy_file_range() cannot copy it. */
+/* Copies the bytes from `start` to `end` by read and write calls, if copy_file_range() cannot copy
+ * them. */
 static int copy_by_hand(int from, int to, off_t start, off_t end, struct error *err)
 {
 	autofree uint8_t *chunk = malloc((size_t)COPY_CHUNK);
@@ -64,8 +65,8 @@ static int copy_span(int from, int to, off_t start, off_t end, struct error *err
 	return 0;
 }
 
-/* Copies at most `most` bytes of data from the offset *at on, and moves *at behind the copied
- * bytes. Sets *at to `size` when nothing is left. */
+/* Copies at most `most` bytes of data, beginning at the offset *at, and sets *at to the offset
+ * after the copied bytes. Sets *at to `size` when there is no more data. */
 static int copy_part(int from, int to, off_t size, off_t most, off_t *at, struct error *err)
 {
 	off_t data = lseek(from, *at, SEEK_DATA);
@@ -73,10 +74,10 @@ static int copy_part(int from, int to, off_t size, off_t most, off_t *at, struct
 	off_t end = hole < 0 || hole > size ? size : hole;
 
 	if (data < 0 && errno == ENXIO) {
-		*at = size; /* only a hole is left */
+		*at = size; /* only a hole remains */
 		return 0;
 	}
-	/* A file system that cannot tell holes from data has only data. */
+	/* If the file system cannot report holes, everything counts as data. */
 	if (data < 0)
 		data = *at;
 	if (end - data > most)
@@ -112,8 +113,8 @@ static int copy_data(int from, const struct stat *st, int to, const uint64_t *sp
 		     struct error *err)
 {
 	off_t position = lseek(from, 0, SEEK_CUR);
-	/* This number may be more than the copy needs, because it also counts blocks that hold no
-	 * data. That does no harm. */
+	/* This number may be greater than the copy needs, because it also counts blocks without
+	 * data. That only makes the check stricter. */
 	uint64_t needed = (uint64_t)st->st_blocks * 512 + (spare ? *spare : 0);
 	struct statvfs fs;
 	int rc;
@@ -126,8 +127,8 @@ static int copy_data(int from, const struct stat *st, int to, const uint64_t *sp
 	if (ftruncate(to, st->st_size) < 0)
 		return error_errno(err, errno, "size");
 	rc = clone_by_copy(from, to, st->st_size, err);
-	/* The search for data moved the offset; the caller's descriptor gets its old offset
-	 * back. */
+	/* The search for data has moved the offset of the caller's descriptor, so the old offset is
+	 * restored. */
 	if (position >= 0)
 		lseek(from, position, SEEK_SET);
 	return rc;

@@ -37,7 +37,7 @@ int path_read_file(const char *path, struct buf *out, struct error *err)
 
 int path_read_file_at(int dirfd, const char *name, struct buf *out, struct error *err)
 {
-	/* O_NONBLOCK: a FIFO in the place of the file must not block the caller. */
+	/* With O_NONBLOCK, a FIFO at this path cannot block the caller. */
 	autoclose int fd =
 		openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
@@ -68,8 +68,8 @@ int path_replace_file_at(int dirfd, const char *name, const void *data, size_t l
 
 	if (n < 0 || (size_t)n >= sizeof(parent))
 		return error_errno(err, ENAMETOOLONG, "%s", name);
-	/* The temporary file must be in the directory of the target, so that it can be renamed. The
-	 * directory is opened with O_RDONLY, so that it can be synced. */
+	/* The temporary file must be in the directory of the target, so that a rename can replace
+	 * the target. The directory is opened with O_RDONLY, so that it can be synced. */
 	dir = openat(dirfd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return error_errno(err, errno, "directory of %s", name);
@@ -85,7 +85,7 @@ int path_replace_file_at(int dirfd, const char *name, const void *data, size_t l
 	}
 	if (fd_write_all(fd, data, len, err) < 0)
 		goto failed;
-	/* fchmod() is called after the data were written, so that `mode` may forbid writing
+	/* fchmod() is called after the data were written, since `mode` may forbid writing
 	 * (0400). */
 	if (fchmod(fd, mode) < 0) {
 		error_errno(err, errno, "mode");

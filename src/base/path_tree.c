@@ -3,15 +3,15 @@
  * Removes a tree of directories that another user may have made.
  *
  * Every step is relative to a descriptor opened with O_NOFOLLOW, so no link is ever followed, not
- * even one that replaces a directory during the work. Mounts are not entered. FILE_ON_DISK asks the
- * system not to enter them, and also works for bind mounts. A system that cannot do this only
- * compares the device numbers.
+ * even one that replaces a directory during the work. Mounts are not entered. With FILE_ON_DISK the
+ * kernel refuses to enter them, even bind mounts. If the kernel cannot do this, only the device
+ * numbers are compared, which shows no bind mounts.
  *
- * One descriptor is open for each level, and a tree may have more levels than this process may have
- * descriptors. So a directory below MAX_LEVEL is moved up to the top of the tree, and is removed
- * from there in the next pass.
+ * One descriptor is open for each level, and a tree may have more levels than the number of
+ * descriptors that this process may open. So a directory deeper than MAX_LEVEL is moved up to the
+ * top of the tree, and the next pass removes it there.
  *
- * What cannot be removed is left, everything else is removed, and the first error is reported.
+ * If a file cannot be removed, everything else is still removed, and the first error is reported.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -29,11 +29,12 @@
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct removal {
-	int top;    /* descriptor of the directory that is removed; -1 while it is being opened */
+	int top;    /* the descriptor of the top directory of the tree that is removed; -1 while it
+		     * is being opened */
 	dev_t dev;  /* the device number of the file system of `top` */
 	bool again; /* a directory was moved to the top, so one more pass is needed */
 	bool failed;
-	struct error *err; /* receives the error of the first failure */
+	struct error *err; /* where the first error is stored */
 };
 
 static void tree_failed(struct removal *r, int errnum, const char *name)
@@ -46,7 +47,7 @@ static void tree_failed(struct removal *r, int errnum, const char *name)
 	r->failed = true;
 }
 
-/* Opens a directory. The top may be anywhere; below it no mount is entered. */
+/* Opens a directory. The top directory may be a mount; below it no mount is entered. */
 static int open_inside(const struct removal *r, int dir, const char *name)
 {
 	int fd = r->top < 0 ? openat(dir, name, DIR_FLAGS)
@@ -64,7 +65,8 @@ static int open_to_empty(const struct removal *r, int dir, const char *name)
 	autoclose int fd = open_inside(r, dir, name);
 	struct stat st;
 
-	/* A directory that this user owns but may not list gets all permissions of its owner. */
+	/* If this user owns the directory but may not list it, file_unlock_dir() first gives its
+	 * owner all permissions. */
 	if (fd < 0 && errno == EACCES && file_unlock_dir(dir, name, S_IRWXU, r->top >= 0) == 0)
 		fd = open_inside(r, dir, name);
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -73,7 +75,8 @@ static int open_to_empty(const struct removal *r, int dir, const char *name)
 		errno = EXDEV;
 		return -1;
 	}
-	/* If fchmod() fails, the removal of the entries fails too, and reports why. */
+	/* If fchmod() fails, the removal of the directory's entries fails too, and that failure is
+	 * reported. */
 	if ((st.st_mode & S_IRWXU) != S_IRWXU)
 		(void)!fchmod(fd, S_IRWXU);
 	return steal_fd(&fd);
@@ -102,8 +105,8 @@ static void remove_dir(struct removal *r, int dir, const char *name, int level)
 	}
 	int fd = open_to_empty(r, dir, name);
 	if (fd < 0) {
-		if (errno != ENOENT) /* the file is gone already if another process removes the tree
-				      * too */
+		if (errno != ENOENT) /* the directory is already gone if another process removes the
+				      * same tree */
 			tree_failed(r, errno, name);
 		return;
 	}
@@ -119,15 +122,15 @@ static void remove_entry(struct removal *r, int dir, const char *name, int level
 	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
 		return;
 	int why = errno;
-	/* Whether the name is a directory is checked only after unlinkat(). This is safe: for a
-	 * directory unlinkat() fails, or on some systems removes the directory if it is empty. */
+	/* That the name is a directory is checked only after unlinkat(). This is safe: unlinkat()
+	 * fails for a directory, or on some systems removes an empty directory. */
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
 		remove_dir(r, dir, name, level);
 	else
 		tree_failed(r, why, name);
 }
 
-/* Empties a directory. Takes over `fd`. */
+/* Empties a directory. Closes `fd`. */
 static void empty_dir(struct removal *r, int fd, int level)
 {
 	autodir DIR *d = fdopendir(fd);
