@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Only open() makes a descriptor O_CLOEXEC at once. For all other calls the flag is set by a second
- * call. A program that another thread starts between the two calls may inherit the descriptor.
- * Programs that proc_spawn.c starts inherit only the descriptors that they are meant to have.
+ * Only open() can make a descriptor O_CLOEXEC from the beginning. For descriptors of other calls a
+ * second call sets the flag. A program that another thread starts between the two calls may inherit
+ * the descriptor. Programs that proc_spawn.c starts inherit only the descriptors that are passed to
+ * them.
  *
- * sun_path has room for 103 bytes, the paths of many state directories are longer, and macOS has no
- * path that leads through a descriptor. So the calling thread changes its working directory to the
- * directory of the socket. pthread_fchdir_np() changes the working directory of this thread only.
- * libSystem exports this function, and uses it in its own fts(3).
+ * sun_path has room for 103 bytes, and the paths of many state directories are longer. macOS has no
+ * path by which a file in an open directory could be named, as /proc/self/fd of Linux has. So the
+ * calling thread changes its working directory to the directory of the socket. pthread_fchdir_np()
+ * changes the working directory of this thread only. libSystem exports this function, and uses it
+ * in its own fts(3).
  *
  * This file was compiled and linked for macOS, but never run there.
  */
@@ -30,8 +32,8 @@
 
 #define CHUNK 65536
 
-int pthread_fchdir_np(int fd); /* `fd` -1: the thread gets the working directory of the process
-			        * back */
+int pthread_fchdir_np(int fd); /* `fd` -1: the thread uses the working directory of the process
+			        * again */
 
 static int fail_on(int fd)
 {
@@ -54,8 +56,8 @@ static int quiet_socket(int fd, bool nonblock)
 
 	if (close_on_exec(fd) < 0)
 		return -1;
-	/* accept() gives a socket the flags of its listener. If the peer has gone, no option can be
-	 * set on the socket (EINVAL, sosetoptlock() in bsd/kern/uipc_socket.c of
+	/* accept() gives a socket the flags of its listener. If the peer has disconnected, no
+	 * option can be set on the socket (EINVAL, sosetoptlock() in bsd/kern/uipc_socket.c of
 	 * https://github.com/apple-oss-distributions/xnu), but the peer's last bytes can still be
 	 * read. */
 	if ((setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof(on)) < 0 && errno != EINVAL) ||
@@ -113,8 +115,8 @@ int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 }
 
 /* Succeeds, and changes nothing, for a socket that is bound and does not listen. Such a socket
- * refuses connections, and nobody else can bind its port (in_pcbbind() in bsd/netinet/in_pcb.c of
- * xnu). Fails for a socket that listens, because no call can end the listening: shutdown() of a
+ * refuses connections, and no other user can bind its port (in_pcbbind() in bsd/netinet/in_pcb.c of
+ * xnu). Fails for a socket that listens, because no call makes it stop listening: shutdown() of a
  * socket that is not connected fails with ENOTCONN (soshutdown() in bsd/kern/uipc_socket.c). */
 int descriptor_hold_port(int fd)
 {
@@ -193,7 +195,8 @@ int descriptor_null(void)
 	return open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
-/* Makes a file in the user's own directory for temporary files, and removes its name at once. */
+/* Makes a file in the user's own directory for temporary files, and removes it from the directory
+ * at once. */
 int descriptor_memory(const char *name)
 {
 	char path[PATH_MAX];
@@ -236,7 +239,7 @@ int descriptor_poll(struct pollfd *fds, size_t count, uint64_t deadline_ns)
 	return poll(fds, (nfds_t)count, (int)ms);
 }
 
-/* Copies by reads and writes, because sendfile() of macOS sends only to sockets. */
+/* Copies by read and write calls, because sendfile() of macOS sends only to sockets. */
 ssize_t descriptor_send_file(int to, int from, off_t *at, size_t len)
 {
 	uint8_t chunk[CHUNK];
@@ -278,8 +281,8 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 
 	if (call_in_directory(sock, dirfd, name, bind) < 0)
 		return -1;
-	/* For a moment the file may have had too many permissions. That does no harm, because
-	 * nobody can connect before listen(). */
+	/* Until fchmodat() is called, the file may have too many permissions. That does no harm,
+	 * because no process can connect before listen() is called. */
 	if (fchmodat(dirfd, name, S_IRUSR | S_IWUSR, 0) == 0)
 		return 0;
 	why = errno;
@@ -288,9 +291,9 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 	return -1;
 }
 
-/* Connects by the name, because macOS cannot connect to a descriptor. The name could become a link
- * after the check. That does no harm, because no program with fewer rights than this program can
- * write to the directory. */
+/* Connects by the path, because macOS cannot connect to a descriptor. After the check, the file
+ * could be replaced by a symbolic link. That does no harm, because no program with fewer rights
+ * than this program can write to the directory. */
 int descriptor_connect_at(int sock, int dirfd, const char *name)
 {
 	struct stat st;

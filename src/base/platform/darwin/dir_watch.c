@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Watches directories by a kqueue with EVFILT_VNODE, and an open descriptor for each directory
- * (O_EVTONLY, with which the disk can still be unmounted). A directory reports that its entries
- * have changed, but not how, and reports no writes to its files. So for DIR_WATCH_WRITTEN each file
- * has a descriptor too. A new file gets its descriptor when the directory has changed. A kqueue
- * does not tell which descriptors belong to it, so this file keeps a list of them. This file was
- * compiled and linked for macOS, but never run there.
+ * Watches directories by a kqueue with EVFILT_VNODE, and an open descriptor of each directory. With
+ * O_EVTONLY such a descriptor does not prevent the disk from being unmounted. The event of a
+ * directory says that its entries have changed, but not how. A write to a file causes no event of
+ * its directory. So for DIR_WATCH_WRITTEN each file has a descriptor too. A new file gets its
+ * descriptor when the directory has changed. A kqueue cannot list the descriptors that it watches,
+ * so this file keeps a list of them. This file was compiled and linked for macOS, but never run
+ * there.
  */
 #include "base/platform/dir_watch.h"
 
@@ -28,8 +29,9 @@ struct place {
 	struct place *next;
 	int watch;
 	int fd;
-	int number; /* the descriptor of the directory, by which the caller knows the directory */
-	bool scans; /* true: a directory is watched, and its files are watched too */
+	int number; /* the descriptor of the directory, which identifies the directory to the
+		     * caller */
+	bool scans; /* true: a directory is watched, and each of its files too */
 	ino_t ino;  /* the inode of the watched file; 0: a directory is watched */
 };
 
@@ -43,8 +45,8 @@ int dir_watch_open(void)
 	return queue < 0 || fcntl(queue, F_SETFD, FD_CLOEXEC) < 0 ? -1 : steal_fd(&queue);
 }
 
-/* Adds a place, which is a directory or one of its files, to the watch. Takes over the descriptor
- * of the place. */
+/* Adds a place, which is a directory or one of its files, to the watch. Closes place->fd on
+ * failure, and otherwise when the watch is closed. */
 static int add_place(const struct place *place, uint32_t fflags)
 {
 	autoclose int fd = place->fd;

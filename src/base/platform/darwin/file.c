@@ -44,7 +44,8 @@ static bool is_of_disk(int fd, dev_t dev)
 	return fstat(fd, &st) == 0 && st.st_dev == dev;
 }
 
-/* Opens one component of a path. Fails if the component is a link, or is not on the disk `dev`. */
+/* Opens one component of a path. Fails if the component is a symbolic link, or is not on the disk
+ * `dev`. */
 static int open_step(int dir, const char *name, int flags, dev_t dev)
 {
 	autoclose int fd = openat(dir, name, flags | O_NOFOLLOW);
@@ -54,8 +55,8 @@ static int open_step(int dir, const char *name, int flags, dev_t dev)
 	return is_of_disk(fd, dev) ? steal_fd(&fd) : fail_with(EXDEV);
 }
 
-/* Opens a path component by component, because no single call refuses links, ".." and other
- * disks. */
+/* Opens a path component by component, because no single call of macOS refuses symbolic links, ".."
+ * and other disks. */
 static int open_below(int dirfd, const char *path, int flags)
 {
 	autoclose int at = -1;
@@ -114,8 +115,8 @@ ssize_t file_path(int fd, char *out, size_t size)
 	return snprintf(out, size, "%s", path);
 }
 
-/* Opens the file by its path, and only if the path still leads to the same file. /dev/fd/N is not
- * used: the new descriptor would share the offset of `fd`. */
+/* Opens the file by its path, and fails if the path now names another file. /dev/fd/N is not used,
+ * because the new descriptor would share the file offset of `fd`. */
 int file_reopen(int fd, int flags)
 {
 	char path[PATH_MAX];
@@ -160,7 +161,8 @@ int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 	return fchmodat(dirfd, name, mode, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : fail_with(EACCES);
 }
 
-/* --- a file that nobody writes to ------------------------------------------------------------- */
+/* --- a file that no process writes to
+ * ----------------------------------------------------------- */
 
 int file_hold(int fd, uint64_t ms)
 {
@@ -181,7 +183,7 @@ void file_let_go(int fd)
 
 /* --- files without a name --------------------------------------------------------------------- */
 
-/* Always fails, because a file without a name cannot get a name on macOS. */
+/* Always fails, because a file that was made without a name cannot get a name later on macOS. */
 int file_open_nameless(int dirfd, int access)
 {
 	(void)dirfd, (void)access;
@@ -203,9 +205,9 @@ int file_clone_into(int from, int to)
 }
 
 /* Opens a clone for writing. A clone has the mode and the flags of its original (clonefile(2)),
- * which may forbid to write to the clone or to remove it. So both are changed first. This is
- * allowed, because the user that makes a clone owns the clone (CLONE_NOOWNERCOPY). On failure the
- * clone is removed. */
+ * which may forbid to write to the clone or to remove it. So the mode and the flags are changed
+ * first. The user may change them, because the user who makes a clone owns it (CLONE_NOOWNERCOPY).
+ * On failure the clone is removed. */
 static int open_clone(int dirfd, const char *name)
 {
 	autoclose int clone = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

@@ -3,14 +3,14 @@
  * Waits by kqueue. This file was compiled and linked for macOS, but never run there.
  *
  * A watched descriptor has up to two filters: EVFILT_READ for LOOP_IN and LOOP_RDHUP, EVFILT_WRITE
- * for LOOP_OUT, and both for LOOP_HUP. The events that both filters report in one wait are
- * combined, because a watch is called once in a round. From kqueue(2): EV_EOF reports an end, with
- * the error of a socket in fflags; a filter with EV_CLEAR reports only changes. No filter reports
- * LOOP_PRI.
+ * for LOOP_OUT, and both for LOOP_HUP. If both filters report events in one wait, these events are
+ * combined, because a watch is called only once in a round. According to kqueue(2), EV_EOF reports
+ * that a direction has ended, with the error of a socket in fflags, and a filter with EV_CLEAR
+ * reports only changes. No filter reports LOOP_PRI.
  *
  * Each filter reports the end of its own direction. The two filters may report in different waits.
- * So when one direction is over, poll(2) is called, which reports POLLHUP if the other direction is
- * over too (poll_callback() in bsd/kern/sys_generic.c of
+ * So when one direction has ended, poll(2) is called, which reports POLLHUP if the other direction
+ * has ended too (poll_callback() in bsd/kern/sys_generic.c of
  * https://github.com/apple-oss-distributions/xnu).
  */
 #include "base/platform/poller.h"
@@ -59,7 +59,8 @@ void poller_free(struct poller *p)
 static const struct {
 	int16_t filter;
 	uint32_t ready; /* the event for which the filter waits */
-	uint32_t ends;	/* the events by which the filter also reports that a direction has ended */
+	uint32_t ends;	/* the events that are also reported when the direction of the filter has
+			 * ended */
 } filters[] = {
 	{EVFILT_READ, LOOP_IN, LOOP_RDHUP | LOOP_HUP},
 	{EVFILT_WRITE, LOOP_OUT, LOOP_HUP},
@@ -70,8 +71,9 @@ static bool has_filter(size_t which, uint32_t events)
 	return events & (filters[which].ready | filters[which].ends);
 }
 
-/* Returns whether a filter must report only changes: for LOOP_EDGE, and for a watch that waits only
- * for an end. Otherwise such a watch would get endless reports of the data before the end. */
+/* Returns true if a filter must report only changes: for LOOP_EDGE, and for a watch that waits only
+ * for the end of a direction. Otherwise a watch of the second kind would get endless reports of
+ * unread data. */
 static bool tells_changes(size_t which, uint32_t events)
 {
 	return events & LOOP_EDGE || !(events & filters[which].ready);
@@ -94,8 +96,8 @@ static int add_changes(struct kevent *out, int fd, size_t which, uint32_t from, 
 	return n;
 }
 
-/* Returns whether a file never blocks. kqueue is not used for such a file. kqueue accepts some of
- * these files, but would not report a file as ready after everything in it was read. */
+/* Returns true if a file never blocks. kqueue is not used for such a file: it accepts some of these
+ * files, but would not report a file as ready after all of it was read. */
 static bool never_blocks(int fd)
 {
 	struct stat st;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process is held by a kqueue that reports its end (EVFILT_PROC, kqueue(2)). A signal cannot be
- * sent by such a descriptor. So a signal is sent to the pid, after the descriptor was asked whether
- * the process has ended. For a child this is as safe as a pidfd, because no other process gets the
- * pid of a child before this process reaps the child. A process that is not a child could end after
- * the question, and its pid could be used again. This file was compiled and linked for macOS, but
- * never run there.
+ * A process is represented by a kqueue that reports its exit (EVFILT_PROC, kqueue(2)). No signal
+ * can be sent by such a descriptor. So a signal is sent to the pid, after the descriptor was
+ * checked for the exit of the process. For a child this is as safe as a pidfd, because the pid of a
+ * child is not used again before this process reaps the child. A process that is not a child could
+ * exit after the check, and its pid could be used again. This file was compiled and linked for
+ * macOS, but never run there.
  */
 #include "base/platform/process.h"
 
@@ -24,8 +24,8 @@
 #include "base/cleanup.h"
 #include "base/platform/system.h"
 
-/* Makes the descriptor of a process readable at once. This is for a process that has ended and is
- * not reaped, because kqueue does not report the end of such a process. */
+/* Makes the descriptor of a process readable at once. For a process that has exited and is not
+ * reaped, because kqueue does not report the exit of such a process. */
 static int tell_at_once(int queue)
 {
 	struct kevent change;
@@ -50,8 +50,8 @@ int process_open(pid_t pid)
 		return steal_fd(&queue);
 	if (errno != ESRCH)
 		return -1;
-	/* kill() does not find a process that is ending and is not a zombie yet. If the process is
-	 * a child of this process, waitid() waits until the child is a zombie. */
+	/* kill() does not find a process that is exiting and is not a zombie yet. If the process is
+	 * a child of this process, waitid() waits until it is a zombie. */
 	if (kill(pid, 0) < 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0) {
 		errno = ESRCH;
 		return -1;
@@ -123,8 +123,8 @@ int process_own_program(char out[PATH_MAX])
 	return -1;
 }
 
-/* Finds the umask from the mode of a new file, because umask() would also change the umask, for all
- * threads. */
+/* Finds the umask from the mode of a new file. umask() cannot be used, because it would change the
+ * umask for all threads. */
 mode_t process_umask(void)
 {
 	char path[PATH_MAX];

@@ -13,8 +13,8 @@
 #include "base/cleanup.h"
 #include "base/platform/process.h"
 
-/* Room for so many more processes, which may start after the system was asked for the number of
- * processes. */
+/* The number of additional processes for which there is room, since processes may start after their
+ * number was read. */
 #define MORE_PROCESSES 64
 
 static int read_bsd_info(pid_t pid, struct proc_bsdinfo *out)
@@ -41,7 +41,7 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 	return 0;
 }
 
-/* Always fails, because no documented call tells which pages belong to one process alone. */
+/* Always fails, because no documented call reports which pages belong to one process alone. */
 int process_memory(pid_t pid, struct process_memory *out, struct error *err)
 {
 	(void)pid;
@@ -63,8 +63,8 @@ int process_boot_id(char out[37], struct error *err)
 	return 0;
 }
 
-/* Appends the arguments from the bytes of KERN_PROCARGS2. These bytes are the number of arguments
- * as an int, the path of the program, one or more NULs, and the arguments. */
+/* Appends the arguments from the result of KERN_PROCARGS2. This result consists of the number of
+ * arguments as an int, the path of the program, one or more NULs, and the arguments. */
 static int put_arguments(const char *bytes, size_t size, struct buf *out)
 {
 	const char *at = bytes + sizeof(int), *end = bytes + size;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Starts processes on macOS. macOS has no namespaces, and cannot end a process together with its
- * parent. So a process that must end with its parent gets a keeper. The keeper is a third process.
- * The keeper is not a child of the process or of the parent, and has none of their descriptors. The
- * keeper waits until one of the two ends. If the parent has ended, the keeper kills the process.
- * This file was compiled and linked for macOS, but never run there.
+ * parent. So a process that must end with its parent gets a keeper. The keeper is a third process,
+ * which is a child of neither of the two and has none of their descriptors. It waits until the
+ * process or the parent has exited. If the parent has exited, the keeper kills the process. This
+ * file was compiled and linked for macOS, but never run there.
  */
 #include "base/platform/spawn.h"
 
@@ -71,9 +71,9 @@ int spawn_change_user(const struct proc_spec *spec)
 	return setuid(spec->uid);
 }
 
-/* Runs the keeper, the process that ends `child` together with `parent`: waits until `parent` or
- * `child` has ended, and kills `child` if `parent` has ended. kqueue(2) reports the end of any
- * process, but refuses to watch a process that has ended already. */
+/* Runs the keeper: waits until `parent` or `child` has exited, and kills `child` if `parent` has
+ * exited. kqueue(2) reports the exit of any process, but refuses to watch a process that has
+ * already exited. */
 static void keep_with(pid_t parent, pid_t child) __attribute__((noreturn));
 static void keep_with(pid_t parent, pid_t child)
 {
@@ -97,8 +97,8 @@ static void keep_with(pid_t parent, pid_t child)
 	_exit(0);
 }
 
-/* Starts a process that starts the keeper and ends. So the keeper is not a child of the new
- * program, which would not expect such a child. */
+/* Starts a process that starts the keeper and exits. So the keeper is not a child of this process,
+ * whose new program would not expect such a child. */
 int spawn_end_with(pid_t parent)
 {
 	pid_t child = getpid(), between = fork();
@@ -131,8 +131,8 @@ int spawn_give_up(const struct spawn_rights *rights)
 	return 0;
 }
 
-/* Sets the global variable of the environment, which execvP() gives to the program. execvP()
- * searches the PATH that it gets as an argument. */
+/* Sets the global variable `environ`, which execvP() passes to the program. execvP() searches the
+ * PATH that it gets as an argument. */
 void spawn_exec(const char *program, char *const *argv, char *const *envp)
 {
 	const char *path = getenv("PATH");

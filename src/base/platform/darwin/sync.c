@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Uses F_FULLFSYNC, which makes the drive write everything. After fsync() alone the drive may still
- * lose data that it has not written (fcntl(2) and fsync(2) of macOS). If the file system does not
- * support F_FULLFSYNC, uses fsync(). */
+/* Uses F_FULLFSYNC, which makes the drive write its cache to the medium. After fsync() alone a loss
+ * of power may still lose data that is in the drive's cache (fcntl(2) and fsync(2) of macOS). If
+ * the file system does not support F_FULLFSYNC, uses fsync(). */
 int file_sync(int fd)
 {
 	return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd);

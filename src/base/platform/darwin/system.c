@@ -45,7 +45,7 @@ int memory_of_host(uint64_t *total, uint64_t *available, struct error *err)
 	if (sysctlbyname("hw.memsize", &all, &size, NULL, 0) < 0)
 		return error_errno(err, errno, "hw.memsize");
 	*total = all;
-	/* Inactive memory counts as available, because the system reuses it before it swaps. */
+	/* Inactive memory counts as available, because macOS reuses it before it swaps. */
 	*available = ((uint64_t)pages.free_count + pages.inactive_count + pages.purgeable_count) *
 		     (uint64_t)getpagesize();
 	return 0;
@@ -63,8 +63,8 @@ const char *system_getenv(const char *name)
 	return issetugid() ? NULL : getenv(name);
 }
 
-/* Reads CLOCK_UPTIME_RAW, which stands still while the system sleeps. CLOCK_MONOTONIC_RAW would go
- * on (clock_gettime_nsec_np(3)). */
+/* Reads CLOCK_UPTIME_RAW, which stands still while the host sleeps. CLOCK_MONOTONIC_RAW would go on
+ * (clock_gettime_nsec_np(3)). */
 uint64_t system_awake_ns(void)
 {
 	return clock_gettime_nsec_np(CLOCK_UPTIME_RAW);

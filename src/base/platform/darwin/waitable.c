@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each descriptor of waitable.h is a kqueue, which can be waited for like any descriptor. The
- * exception is the descriptor for the wall clock, to which notifyd writes. A child that fork()
- * makes does not get the kqueues. The facts are from kqueue(2). This file was compiled and linked
- * for macOS, but never run there.
+ * Each descriptor of waitable.h is a kqueue, for which a program can wait as for any descriptor.
+ * The exception is the descriptor for the wall clock, to which notifyd writes. A child of fork()
+ * does not inherit the kqueues. The facts are from kqueue(2). This file was compiled and linked for
+ * macOS, but never run there.
  */
 #include "base/platform/waitable.h"
 
@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-/* The ident of a filter that does not stand for a descriptor, a signal or a process. */
+/* The ident of a filter for which the ident is no descriptor, signal or process. */
 #define OWN_IDENT 0
 
 static int change_kqueue(int queue, uintptr_t ident, int16_t filter, uint16_t flags,
@@ -39,7 +39,8 @@ static int open_kqueue(uintptr_t ident, int16_t filter, uint16_t flags, uint32_t
 	return steal_fd(&queue);
 }
 
-/* Takes an event without waiting. Returns 1 if there was an event, 0 if not, -1 on failure. */
+/* Reads an event without waiting. Returns 1 if there was an event, 0 if there was none, -1 on
+ * failure. */
 static int take_event(int queue, struct kevent *out)
 {
 	const struct timespec now = {0};
@@ -95,10 +96,10 @@ int any_fd_add(int any, int fd)
 /* --- signals ---------------------------------------------------------------------------------- */
 
 /*
- * Opens a descriptor for signals. EVFILT_SIGNAL reports each signal that is sent, even if the
- * signal is blocked or ignored. A signal that was pending before is not reported. For each such
- * signal, a user event with the number of the signal is triggered. A blocked signal stays pending
- * until sigwait() takes it.
+ * Opens a descriptor for signals. EVFILT_SIGNAL reports each signal that is sent from then on, even
+ * if the signal is blocked or ignored. It does not report signals that are already pending. For
+ * each of these, a user event with the number of the signal is triggered. A blocked signal stays
+ * pending until sigwait() removes it.
  */
 int signal_fd_open(const sigset_t *set)
 {
@@ -122,7 +123,7 @@ int signal_fd_open(const sigset_t *set)
 	return steal_fd(&queue);
 }
 
-/* Returns whether a signal is thrown away when it comes, even while it is blocked
+/* Returns true if a signal is discarded when it is sent, even while it is blocked
  * (sigaction(2)). */
 static bool is_thrown_away(int signal)
 {
@@ -153,12 +154,13 @@ int signal_fd_take(int fd)
 		if (is_thrown_away(signal))
 			return signal;
 	}
-	return 0; /* no event is left, or another descriptor for the signal has taken the signal */
+	return 0; /* there is no further event, or the signal was already read through another
+		   * descriptor */
 }
 
 /* --- the clock -------------------------------------------------------------------------------- */
 
-/* Declarations from notify(3), because the header is only in Apple's SDK. The name is
+/* Declarations from notify(3), because the header is only in Apple's SDK. The string is
  * kNotifyClockSet of notify_keys.h. */
 #define CLOCK_SET_NAME "com.apple.system.clock_set"
 #define NOTIFY_OK 0

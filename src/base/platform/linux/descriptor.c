@@ -62,7 +62,8 @@ static int set_option(int fd, int option, int on)
 	return setsockopt(fd, SOL_SOCKET, option, &on, sizeof(on));
 }
 
-/* --- whether other users have a port ---------------------------------------------------------- */
+/* --- sockets of other users at a port
+ * ---------------------------------------------------------- */
 
 struct port_look {
 	in_port_t port; /* the port that is looked up, in network byte order */
@@ -71,7 +72,7 @@ struct port_look {
 };
 
 /* Examines one socket of the kernel's list, for look_at_sockets(). Skips the remains of closed
- * connections, which have no inode because no process holds them. Always returns 0. */
+ * connections, which have no inode because no process has them open. Always returns 0. */
 static int look_at_socket(void *data, const struct netlink_reply *reply, struct error *err)
 {
 	struct port_look *look = data;
@@ -105,9 +106,9 @@ static int look_at_sockets(struct port_look *look, sa_family_t family)
 	return fd < 0 ? -1 : netlink_dump(fd, &request, look_at_socket, look, NULL);
 }
 
-/* Returns whether a process of another user may have the port of `fd`, at any address. `fd` is
- * bound and does not listen. Also returns true if the kernel does not list bound sockets (before
- * Linux 6.8). In this case the list does not have `fd` itself. */
+/* Returns true if a process of another user may have a socket at the port of `fd`, at any address.
+ * `fd` is bound and does not listen. Also returns true if the kernel does not list bound sockets
+ * (before Linux 6.8). This is noticed because the list then lacks `fd` itself. */
 static bool others_may_have_port(int fd)
 {
 	union {
@@ -129,19 +130,19 @@ static bool others_may_have_port(int fd)
 	       (look_at_sockets(&look, AF_INET6) < 0 && v6) || look.others || !look.lists_bound;
 }
 
-/* --- how a port is held
- * ------------------------------------------------------------------------ */
+/* --- keeping a port without listening
+ * ---------------------------------------------------------- */
 
 /*
- * Ends the listening of `fd`, which has SO_REUSEPORT, and removes SO_REUSEADDR from `fd`. Returns
+ * Makes `fd`, which has SO_REUSEPORT, stop listening, and removes SO_REUSEADDR from `fd`. Returns
  * 0, or -1 with errno: EADDRINUSE if another user has or may have a socket at the port.
  *
  * Another user may have bound a socket to the port before, by SO_REUSEADDR. Such a socket prevents
- * nobody from listening until its user removes SO_REUSEADDR from it. So `fd` listens once without
- * SO_REUSEADDR: this listen() fails if such a socket exists. Closed connections of machines do not
- * make listen() fail, because they have SO_REUSEPORT. Closed connections of other programs
- * (TIME_WAIT) make it fail, although nobody can listen by them later. So after a failure the kernel
- * is asked who owns the sockets at the port.
+ * no other socket from listening until its user removes SO_REUSEADDR from it. So `fd` listens once
+ * without SO_REUSEADDR: this listen() fails if such a socket exists. Closed connections of machines
+ * do not make listen() fail, because they have SO_REUSEPORT. Closed connections of other programs
+ * (TIME_WAIT) make listen() fail, although no process can use them to listen later. So after a
+ * failure the kernel is asked who owns the sockets at the port.
  */
 static int exclude_others(int fd)
 {
@@ -158,18 +159,19 @@ static int exclude_others(int fd)
 }
 
 /*
- * Binds and holds a port. shutdown() ends the listening of a socket, and the socket stays bound
- * (inet_shutdown() and tcp_set_state() of Linux). While a bound socket with SO_REUSEADDR does not
- * listen, every user can bind its port by SO_REUSEADDR, and then listen there
+ * Binds a port and keeps other users from it. shutdown() makes a socket stop listening, and the
+ * socket stays bound (inet_shutdown() and tcp_set_state() of Linux). While a bound socket with
+ * SO_REUSEADDR does not listen, every user can bind its port by SO_REUSEADDR, and then listen there
  * (inet_bind_conflict()). So the socket has SO_REUSEADDR until it has listened for the first time,
  * and later only while it listens. Closed connections of this socket have SO_REUSEADDR and
  * SO_REUSEPORT: SO_REUSEADDR lets the next socket bind the port, and SO_REUSEPORT lets this socket
  * listen again. SO_REUSEPORT shares the port only with sockets of the same user.
  *
- * SO_REUSEPORT is set after the first listen(). So this listen() fails if anybody listens at the
- * port or holds it, even the same user, or has begun to listen since bind(). exclude_others() makes
- * sure that no other user is bound to the port. If a client connects between the first listen() and
- * the end of exclude_others(), its connection is reset.
+ * SO_REUSEPORT is set after the first listen(). So the first listen() fails if any user, even the
+ * same one, has a socket that listens at the port or is kept bound to it, also one that began to
+ * listen after bind(). exclude_others() makes sure that no other user is bound to the port. If a
+ * client connects between the first listen() and the end of exclude_others(), its connection is
+ * reset.
  */
 int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 {
@@ -179,10 +181,10 @@ int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 	return exclude_others(fd);
 }
 
-/* Ends the listening. shutdown() is not called for a socket that does not listen, because it would
- * fail and still mark the socket as shut down (sk_shutdown in inet_shutdown()). Each connection
- * that the socket accepts later would inherit this mark, and read the end of file instead of its
- * client's data. */
+/* Makes a socket stop listening. shutdown() is not called for a socket that does not listen,
+ * because it would fail and still mark the socket as shut down (sk_shutdown in inet_shutdown()).
+ * Each connection that the socket accepts later would inherit this mark, and read the end of file
+ * instead of its client's data. */
 int descriptor_hold_port(int fd)
 {
 	int listens = 0;
@@ -214,8 +216,8 @@ static int bind_anywhere(sa_family_t family, struct sockaddr_storage *at, sockle
 }
 
 /* Tries to bind `fd` to an address that another socket has. If `fd` has a port or a connection,
- * bind() fails with EINVAL (__inet_bind() of Linux), else with EADDRINUSE. So bind() always fails,
- * and does not change `fd`. */
+ * bind() fails with EINVAL (__inet_bind() of Linux), otherwise with EADDRINUSE. In both cases `fd`
+ * is not changed. */
 bool descriptor_has_port(int fd)
 {
 	struct sockaddr_storage taken = {0};
@@ -290,7 +292,7 @@ static int bind_beside(const struct sockaddr_storage *address, socklen_t len)
  * address (sk_reuseport_match()). So another user could bind the wildcard address of the other
  * family, which conflicts with no socket, and then [::] for both families, or any IPv6 address.
  *
- * The guard takes that wildcard address. By SO_REUSEPORT the guard shares the address with sockets
+ * The guard is bound to that wildcard address. By SO_REUSEPORT it shares the address with sockets
  * of the same user, which are other published ports and their guards. The guard has SO_REUSEADDR
  * until it has listened, because old connections of other programs may still be at the port. While
  * the kernel remembers the guard's own address, the guard may listen without a check of other
@@ -307,8 +309,8 @@ int descriptor_guard_port(int fd, int *guard)
 	const socklen_t wildcard_len = other_wildcard(&held, &wildcard);
 	int made = bind_beside(&wildcard, wildcard_len);
 	if (made < 0 && errno == EAFNOSUPPORT) {
-		*guard = -1; /* the kernel does not have the other family, so nobody can bind its
-			      * wildcard address */
+		*guard = -1; /* the kernel does not support the other family, so no user can bind
+			      * its wildcard address */
 		return 0;
 	}
 	if (made < 0)
@@ -325,10 +327,10 @@ int descriptor_guard_port(int fd, int *guard)
 	return -1;
 }
 
-/* Listens, although the kernel may have forgotten that this user shares the port. The kernel
+/* Calls listen(), even if the kernel has forgotten that this user shares the port. The kernel
  * forgets this when another user binds the port at another address. Closed connections of other
  * programs then prevent `fd` from listening. To remind the kernel, a second socket of this user is
- * bound to the same address. If another user binds the port again before listen(), this is
+ * bound to the same address. If another user binds the port again before listen(), both steps are
  * repeated, at most REMINDERS times. Returns 0, or -1 with errno. */
 static int listen_beside(int fd)
 {
@@ -380,11 +382,11 @@ static void write_link_of(int fd, char out[LINK_NAME])
 
 /*
  * Opens the null device so that fchmod() cannot change its mode. A confined process of root still
- * owns /dev/null, so it needs no capability for fchmod(). So the device is opened through a
- * read-only mount of this file alone, which is attached to no directory. On a file that was opened
- * through such a mount, fchmod() fails with EROFS, but a device can still be written to. If the
- * mount fails, the device is opened by its name: a user other than root may not mount, but cannot
- * change the mode either.
+ * owns /dev/null, so it needs no capability for fchmod(). Therefore the device is opened through a
+ * read-only mount that contains only this file and is attached to no directory. On a file that was
+ * opened through such a mount, fchmod() fails with EROFS, but a device can still be written to. If
+ * the mount fails, the device is opened by its path. A user other than root may not mount, but
+ * cannot change the mode either.
  */
 int descriptor_null(void)
 {
@@ -434,9 +436,9 @@ ssize_t descriptor_send_file(int to, int from, off_t *at, size_t len)
 	return sendfile(to, from, at, len);
 }
 
-/* Puts the pid of this process into the name of a socket, if this is possible. A socket and its
- * connections keep the name to which the socket was bound, and /proc/net/unix lists this name. So
- * the name shows to which process the socket and its connections belong. Seen from another pid
+/* Puts the pid of this process into the path of a socket, if this is possible. A socket and its
+ * connections keep the path to which the socket was bound, and /proc/net/unix lists this path. So
+ * the path shows to which process the socket and its connections belong. Seen from another pid
  * namespace, the pid may be that of another process. */
 static void name_by_process(int dirfd, const char *name, struct sockaddr_un *addr)
 {
@@ -463,16 +465,16 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	/* bind() creates the file with the mode of the socket itself. So there is no moment in
-	 * which other users could connect, and the umask of the process stays unchanged. */
+	/* bind() creates the file with the mode of the socket itself. So at no time can other users
+	 * connect, and the umask of the process need not be changed. */
 	if (fchmod(sock, S_IRUSR | S_IWUSR) < 0)
 		return -1;
 	name_by_process(dirfd, name, &addr);
 	return bind(sock, (const struct sockaddr *)&addr, sizeof(addr));
 }
 
-/* Opens the socket file itself, and connects through its descriptor: connect() by name would follow
- * a symbolic link. */
+/* Opens the socket file itself, and connects through its descriptor, since connect() by path would
+ * follow a symbolic link. */
 int descriptor_connect_at(int sock, int dirfd, const char *name)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};

@@ -58,8 +58,8 @@ int file_open_place_within(int dirfd, const char *path, enum file_reach reach)
 	return file_open_within(dirfd, path, O_PATH | O_DIRECTORY | O_CLOEXEC, reach);
 }
 
-/* Writes the path of a descriptor in /proc. The path leads through the directory of the thread,
- * because the directory of the process is empty if the main thread has ended (proc(5)). */
+/* Writes the path of a descriptor in /proc. The path contains the directory of the thread, because
+ * the directory of the process is empty if its main thread has exited (proc(5)). */
 static void name_of_fd(int fd, char out[32])
 {
 	snprintf(out, 32, "/proc/thread-self/fd/%d", fd);
@@ -101,7 +101,7 @@ bool file_has_acl(int fd)
 	return getxattr(self, "system.posix_acl_access", NULL, 0) > 0;
 }
 
-/* Changes the mode through a descriptor, because chmod() of the name would follow a link that has
+/* Changes the mode through a descriptor. chmod() of the path could follow a symbolic link that has
  * replaced the directory. */
 ssize_t file_attribute(int fd, const char *name, char *out, size_t size)
 {
@@ -124,7 +124,8 @@ int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 	return -1;
 }
 
-/* --- a file that nobody writes to ------------------------------------------------------------- */
+/* --- a file that no process writes to
+ * ----------------------------------------------------------- */
 
 /* Returns true if, on the file system of `fd`, no file can change while a process holds a lease
  * (F_SETLEASE) on it. On a network file system, an overlay or a FUSE file system, files can change
@@ -143,8 +144,8 @@ static bool has_one_way_in(int fd)
 	return false;
 }
 
-/* Returns for how many milliseconds at most the kernel makes a writer wait for the end of a lease;
- * 0 if the number is not known. */
+/* Returns the longest time, in milliseconds, for which the kernel makes a writer wait for the end
+ * of a lease; 0 if the time is not known. */
 static uint64_t lease_break_ms(void)
 {
 	autoclose int fd = open("/proc/sys/fs/lease-break-time", O_RDONLY | O_CLOEXEC);
@@ -154,8 +155,8 @@ static uint64_t lease_break_ms(void)
 }
 
 /* Takes a lease (F_SETLEASE) on the file. When a writer begins to wait, the kernel sends a signal
- * to the process that took the lease. The signal is set to SIGURG, which is ignored by default. The
- * kernel's own choice, SIGIO, would end the process. */
+ * to the process with the lease. The signal is set to SIGURG, which is ignored by default. The
+ * kernel's default, SIGIO, would kill the process. */
 int file_hold(int fd, uint64_t ms)
 {
 	if (!has_one_way_in(fd) || lease_break_ms() < ms) {
@@ -213,7 +214,7 @@ bool file_never_clones(int fd)
 {
 	struct statfs fs;
 
-	/* f_type of ext2 and ext3 is the same as that of ext4. */
+	/* f_type of ext2 and ext3 is equal to that of ext4. */
 	return fstatfs(fd, &fs) == 0 && (fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC);
 }
 

@@ -28,8 +28,8 @@ int isolate_core_dumps(struct error *err)
 }
 
 /* Empties the bounding set, up to the highest capability that the kernel knows. If this process may
- * not change the set, the set stays as it is. That does no harm: with no_new_privs, no program can
- * gain a capability from the set. */
+ * not change the set, the set stays unchanged. That does no harm, because with no_new_privs no
+ * program can gain a capability from the set. */
 static void drop_bounding_set(void)
 {
 	for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
@@ -43,7 +43,8 @@ int isolate_become(const struct isolate_identity *who, struct error *err)
 
 	if (!who->set_uid && !who->set_gid)
 		return 0;
-	/* Must come before the change of user, because only root may empty the set. */
+	/* drop_bounding_set() comes before the change of user, because only root may empty the
+	 * set. */
 	drop_bounding_set();
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
 		return error_errno(err, errno, "become user %u, group %u", (unsigned)uid,
@@ -93,9 +94,9 @@ int isolate_mounts(bool with_user, struct error *err)
 
 /* --- root ------------------------------------------------------------------------------------ */
 
-/* Mounts a tmpfs over a directory that every system has, and makes it the working directory. Other
- * processes still see the old contents of the directory, because only this process is in the mount
- * namespace. */
+/* Mounts a tmpfs over a directory that every system has, and makes the tmpfs the working directory.
+ * Other processes still see the old contents of the directory, because only this process is in the
+ * mount namespace. */
 static int enter_empty_directory(const char *name, struct error *err)
 {
 	static const char *const places[] = {"/tmp", "/run", "/mnt", "/var"};
@@ -132,7 +133,8 @@ int isolate_root(const char *name, int (*fill)(void *data, struct error *err), v
 		return -1;
 	if ((!fill || fill(data, err) == 0) && make_it_root(err) == 0)
 		return 0;
-	/* The process keeps the old root, so the tmpfs must no longer hide a directory of it. */
+	/* The process keeps its old root, so the tmpfs must no longer hide one of its
+	 * directories. */
 	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return -1;
 	return -1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The stages in which a small daemon of this project gives up the rights that it does not need,
- * after it has opened everything. No stage depends on another stage. A file of the daemon says
- * which stages it uses, in which order, and why. microagent-init does not have this code.
+ * after it has opened everything. A file of each daemon says which stages the daemon uses, in which
+ * order, and why. microagent-init does not have this code.
  */
 #ifndef BASE_ISOLATE_H
 #define BASE_ISOLATE_H
@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 
-/* Forbids core dumps (RLIMIT_CORE 0). */
+/* Sets RLIMIT_CORE to 0, so that the kernel writes no core dumps. */
 int isolate_core_dumps(struct error *err);
 
 struct isolate_identity {
@@ -24,18 +24,18 @@ struct isolate_identity {
 	uid_t uid;
 	gid_t gid;
 };
-/* Take the value of an option that names the user or the group (base/command_line.h). */
+/* Read the value of an option that names the user or the group (base/command_line.h). */
 int option_uid(void *field, const char *value, struct error *err);
 int option_gid(void *field, const char *value, struct error *err);
 /* Changes this process to the user and group of `who`, removes all supplementary groups, and
  * empties the bounding set of capabilities. */
 int isolate_become(const struct isolate_identity *who, struct error *err);
 
-/* Enters new mount, net, ipc and uts namespaces. `with_user`: first enters a new user namespace, in
- * which this process keeps its user and no other user exists; root does not need this. Enters no
- * pid namespace, because that would need a second process. */
+/* Enters new mount, net, ipc and uts namespaces. If `with_user` is true, first enters a new user
+ * namespace, in which this process keeps its user and no other user exists. Root does not need a
+ * user namespace. Enters no pid namespace, because that would need a second process. */
 int isolate_namespaces(bool with_user, struct error *err);
-/* Enters only a new mount namespace. */
+/* Enters only a new mount namespace. `with_user` is as for isolate_namespaces(). */
 int isolate_mounts(bool with_user, struct error *err);
 /*
  * Makes an empty read-only tmpfs the root. Before the tmpfs becomes read-only, `fill` (may be NULL)
@@ -47,9 +47,9 @@ int isolate_root(const char *name, int (*fill)(void *data, struct error *err), v
 /* Empties all capability sets, also the bounding set, and sets no_new_privs. */
 int isolate_capabilities(struct error *err);
 
-/* The setting by which this process gets a signal when its parent ends. A change of the user or
- * group clears this setting. So isolate_keep_parent() is called before such a change, and
- * isolate_restore_parent() after it. */
+/* The setting by which this process gets a signal when its parent exits. The kernel clears this
+ * setting when the user or group changes. So isolate_keep_parent() is called before such a change,
+ * and isolate_restore_parent() after it. */
 struct isolate_parent {
 	int signal;
 	pid_t parent;
@@ -57,10 +57,10 @@ struct isolate_parent {
 void isolate_keep_parent(struct isolate_parent *kept);
 int isolate_restore_parent(const struct isolate_parent *kept, struct error *err);
 
-/* A directory that stays reachable by its name, with everything below it. */
+/* A directory that can still be opened by its path, with everything below it. */
 struct isolate_tree {
 	const char *path; /* the path of the directory; only isolate_trees() uses it */
-	int fd;		  /* a descriptor of the directory; O_PATH is enough */
+	int fd;		  /* a descriptor of the directory; a descriptor with O_PATH is enough */
 	bool writable;
 	bool executable;
 };
@@ -68,19 +68,19 @@ struct isolate_reach {
 	const struct isolate_tree *trees;
 	size_t tree_count;
 };
-/* Restricts this process by Landlock. From now on it cannot open, make or change any file or
- * directory outside of `reach`, cannot bind or connect to a TCP port (from Linux 6.7 on), and
- * cannot inspect other processes. Open descriptors stay as they are. Landlock does not restrict
- * readlink(), stat(), and sockets that have a name: the system call filter must restrict them. Must
- * be called after isolate_capabilities(). ERR_UNAVAILABLE if the kernel has no Landlock. */
+/* Restricts this process by Landlock. From now on the process cannot open, make or change any file
+ * or directory outside of `reach`, cannot bind or connect to a TCP port (from Linux 6.7 on), and
+ * cannot inspect other processes. Open descriptors are not affected. Landlock does not restrict
+ * readlink(), stat(), and Unix sockets with a path: the system call filter must restrict these.
+ * Must be called after isolate_capabilities(). ERR_UNAVAILABLE if the kernel has no Landlock. */
 int isolate_landlock(const struct isolate_reach *reach, struct error *err);
 /*
  * Sets no_new_privs, and makes Landlock refuse to bind a TCP socket to a port and to connect it
- * (EACCES), for this process and all programs that it executes. So a program that receives a TCP
- * socket can use the socket, but cannot connect it to another address. Landlock does not restrict
- * connect() with AF_UNSPEC, listen() and MSG_FASTOPEN: system call filters must restrict them.
- * Before Linux 6.7, and if Landlock is switched off, only no_new_privs is set. Async-signal-safe
- * except for its error.
+ * (EACCES), for this process and all programs that it executes. So a program to which a TCP socket
+ * is passed can use the socket, but cannot connect it to another address. Landlock does not
+ * restrict connect() with AF_UNSPEC, listen() and MSG_FASTOPEN: system call filters must restrict
+ * these. Before Linux 6.7, and if Landlock is disabled, only no_new_privs is set.
+ * Async-signal-safe, except when it sets an error.
  */
 int isolate_tcp(struct error *err);
 /* Returns the version of the kernel's Landlock; -1 with ERR_UNAVAILABLE if the kernel has no
@@ -88,30 +88,31 @@ int isolate_tcp(struct error *err);
 int isolate_landlock_version(struct error *err);
 /*
  * Gives this process a new root, which has only the trees of `reach`, at their paths. File systems
- * that are mounted below the trees are not in the root. Unlike Landlock, this restriction also
- * holds for another program to which this process passes a descriptor of one of its directories.
- * Open descriptors of files stay as they are. A descriptor of a directory is replaced, because ".."
- * of the directory would lead out of the new root. The new descriptor stands for the same directory
- * in the new root, or for the new root itself. No symbolic link is followed in a tree, so that a
- * file cannot be opened through /proc/self/fd with more rights than it was opened with. Must be
- * called before isolate_capabilities() and isolate_landlock(). ERR_UNAVAILABLE if the root cannot
- * be made; in this case nothing has changed.
+ * that are mounted below the trees are not in the root. Unlike a restriction by Landlock, this one
+ * also holds for another program to which this process passes a descriptor of one of its
+ * directories. Open descriptors of files are not affected. A descriptor of a directory is replaced,
+ * because ".." of the directory would lead out of the new root. The new descriptor refers to the
+ * same directory in the new root, or to the new root itself. No symbolic link is followed in a
+ * tree, so that a file cannot be opened through /proc/self/fd with more rights than it was opened
+ * with. Must be called before isolate_capabilities() and isolate_landlock(). ERR_UNAVAILABLE: the
+ * root cannot be made, and nothing has changed.
  */
 int isolate_trees(const struct isolate_reach *reach, struct error *err);
-/* Tries in a child whether isolate_trees() would succeed. */
+/* Tries in a child process if isolate_trees() would succeed. Returns 0 if it would, -1 with an
+ * error otherwise. */
 int isolate_trees_try(const struct isolate_reach *reach, struct error *err);
 
-/* Returns the name of the means that keeps a process from the host's files: a separate root
- * directory ("root"), Landlock ("landlock"), both ("root-landlock"), or nothing ("open").
- * runtime.json and the answer of `host` contain this name. */
+/* Returns the name of the method that keeps a process from the host's files: a separate root
+ * directory ("root"), Landlock ("landlock"), both of them ("root-landlock"), or none ("open").
+ * runtime.json and the answer of the command host contain this name. */
 const char *isolate_files_name(bool root, bool landlock);
 
-/* A system call that stays allowed, with its reason. */
+/* A system call that is allowed, with the reason why it is needed. */
 struct isolate_syscall {
 	int number;
 	const char *reason;
-	struct scmp_arg_cmp only[3]; /* the conditions on arguments under which the call is allowed;
-				      * a condition with op 0 ends the list */
+	struct scmp_arg_cmp only[3]; /* the conditions on the arguments, all of which a call must
+				      * meet; a condition with op 0 ends the list */
 };
 /* The condition on the arguments of mmap and mprotect that the memory is not executable. */
 #define ISOLATE_NOT_EXECUTABLE                                                                 \
@@ -121,12 +122,12 @@ struct isolate_syscall {
 		}                                                                              \
 	}
 /*
- * Makes a row that allows one command of fcntl(). A row must not allow fcntl() as a whole, because
- * some commands are dangerous. With F_SETOWN, F_SETOWN_EX and F_SETSIG a process chooses which
- * signal the kernel sends to which process, and with O_ASYNC the kernel sends this signal. If the
- * process is root, it needs no capability for that (sigio_perm() in fs/fcntl.c of Linux). ioctl()
- * has such commands too (FIOSETOWN, SIOCSPGRP, FIOASYNC), so each row for ioctl() must allow only
- * one command too.
+ * Makes a row of the table of allowed system calls that allows one command of fcntl(). A row must
+ * not allow fcntl() as a whole, because some commands are dangerous. With F_SETOWN, F_SETOWN_EX and
+ * F_SETSIG a process chooses which signal the kernel sends to which process, and with O_ASYNC the
+ * kernel sends this signal. A process of root needs no capability for this (sigio_perm() in
+ * fs/fcntl.c of Linux). ioctl() has such commands too (FIOSETOWN, SIOCSPGRP, FIOASYNC), so each row
+ * for ioctl() must allow only one command too.
  */
 #define ISOLATE_FCNTL_ROW(command, why)                                      \
 	{                                                                    \
@@ -150,8 +151,9 @@ struct isolate_syscall {
 	}
 /* Returns the number of conditions on arguments in the row. */
 unsigned isolate_condition_count(const struct isolate_syscall *row);
-/* Allows only these system calls. Any other call kills the process. This must be the last stage.
- * Does nothing in a build with a sanitizer, which makes other system calls. */
+/* Allows only these system calls. Any other call kills the process. This must be the last stage,
+ * because the other stages make calls that are not allowed. Does nothing in a build with a
+ * sanitizer, which makes other system calls. */
 int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct error *err);
 
 #endif

@@ -13,7 +13,7 @@ void isolate_filter_release(scmp_filter_ctx *filter)
 		seccomp_release(*filter);
 }
 
-/* Accepts -EDOM, which means that this architecture does not have the system call. */
+/* Accepts -EDOM, which says that this architecture does not have the system call. */
 int isolate_filter_check(int rc, const char *name, struct error *err)
 {
 	return rc < 0 && rc != -EDOM ? error_errno(err, -rc, "system call filter of %s", name) : 0;

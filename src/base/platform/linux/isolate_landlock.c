@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Landlock, by its system calls: the C library has no functions for them, and the headers of older
- * distributions know only the first version of Landlock.
+ * Calls Landlock by its system calls: the C library has no functions for them, and the headers of
+ * older distributions define only the first version of Landlock.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@
 #define VERSION_PLEASE 1u
 #define VERSION_WITH_NET 4
 
-/* Rights to files, with the kernel's numbers. */
+/* Landlock's rights to files, with the kernel's numbers. */
 enum {
 	FILE_EXECUTE = 1 << 0,
 	FILE_WRITE = 1 << 1,
@@ -33,7 +33,7 @@ enum {
 	MAKE_DIR = 1 << 7,
 	MAKE_FILE = 1 << 8,
 	MAKE_SOCKET = 1 << 9,
-	TRUNCATE = 1 << 14, /* a right that Landlock has since its version 3 */
+	TRUNCATE = 1 << 14, /* the right to shorten a file; Landlock has it since its version 3 */
 };
 #define TO_READ (FILE_READ | DIR_READ)
 #define TO_WRITE                                                                                \
@@ -41,14 +41,14 @@ enum {
 	 TRUNCATE)
 
 enum { TCP_BIND = 1 << 0, TCP_CONNECT = 1 << 1 }; /* since VERSION_WITH_NET */
-/* A scope of Landlock since its version 6. The scope of signals is not used: with it, the signal by
- * which the kernel ends children together with this process would be lost. */
+/* A scope of Landlock since its version 6. The scope of signals is not used: it would also block
+ * the signal by which the kernel ends the children of this process. */
 enum { SCOPE_ABSTRACT_SOCKETS = 1 << 0 };
 
 enum { RULE_TREE = 1 };
 
 struct ruleset {
-	uint64_t files, net, scoped; /* rights that are refused unless a rule allows them */
+	uint64_t files, net, scoped; /* the rights that are refused unless a rule allows them */
 };
 
 struct tree_rule {
@@ -114,7 +114,7 @@ int isolate_landlock(const struct isolate_reach *reach, struct error *err)
 	return enter_domain(rules, err);
 }
 
-/* Refuses TCP only. bwrap can still make its root, because a Landlock domain that refuses no rights
+/* Refuses only TCP. bwrap can still make its root, because a Landlock domain that refuses no rights
  * to files does not restrict mounts (security/landlock/fs.c of Linux, since 6.7). */
 int isolate_tcp(struct error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Options that set an identity (base/command_line.h). */
+/* Functions that read options with a user or a group (base/command_line.h). */
 #include "base/command_line.h"
 #include "base/platform/linux/isolate.h"
 
-/* Refuses the number 4294967295, with which setresuid() would leave the user unchanged. */
+/* Refuses the number 4294967295, for which setresuid() would leave the user unchanged. */
 int option_uid(void *field, const char *value, struct error *err)
 {
 	struct isolate_identity *who = field;
