@@ -29,7 +29,7 @@ static inline void port_set_remove(struct port_set *set, uint16_t port)
 	set->bytes[port / 8] &= (uint8_t) ~(1 << port % 8);
 }
 
-/* Removes all ports from set that are not in `of`. */
+/* Removes from `set` all ports that are not in `of`. */
 static inline void port_set_keep(struct port_set *set, const struct port_set *of)
 {
 	for (size_t i = 0; i < sizeof(set->bytes); i++)

@@ -9,12 +9,12 @@
 
 #define IPV4(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (d))
 
-/* Prefixes outside of the public internet. They include 0.0.0.0/8, because the kernel connects to
- * the host itself if the destination is 0.0.0.0. */
+/* Prefixes outside of the public internet. These include 0.0.0.0/8, because a connection to 0.0.0.0
+ * leads to the host itself. */
 static const struct prefix not_public[] = {
 	{IPV4(0, 0, 0, 0), 8},
 	{IPV4(10, 0, 0, 0), 8},
-	{IPV4(100, 64, 0, 0), 10}, /* carriers' networks */
+	{IPV4(100, 64, 0, 0), 10}, /* networks of internet providers (carrier-grade NAT) */
 	{IPV4(127, 0, 0, 0), 8},
 	{IPV4(172, 16, 0, 0), 12},
 	{IPV4(192, 0, 0, 0), 24},   /* protocol assignments */
@@ -26,14 +26,15 @@ static const struct prefix not_public[] = {
 };
 
 static const struct prefix secret[] = {
-	{0xa9fe0000, 16}, /* 169.254.0.0: link-local; metadata of most clouds */
-	{0x646464c8, 32}, /* 100.100.100.200: Alibaba's metadata */
-	{0xa83f8110, 32}, /* 168.63.129.16: Azure's metadata, at a public address */
-	{0xc00000c0, 32}, /* 192.0.0.192: Oracle's metadata */
+	{0xa9fe0000, 16}, /* 169.254.0.0: link-local addresses, with the metadata services of most
+			   * clouds */
+	{0x646464c8, 32}, /* 100.100.100.200: the metadata service of Alibaba */
+	{0xa83f8110, 32}, /* 168.63.129.16: the metadata service of Azure, at a public address */
+	{0xc00000c0, 32}, /* 192.0.0.192: the metadata service of Oracle */
 };
 
-/* Reads the length of a prefix, "24". Returns -1 if the text is not a number from 0 to 32, or has a
- * 0 in front of another digit. */
+/* Reads the length of a prefix, for example "24". Returns -1 if the text is not a number from 0 to
+ * 32, or begins with a superfluous 0. */
 static int parse_length(const char *text)
 {
 	int bits = 0;

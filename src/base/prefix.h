@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* IPv4 prefixes, in host byte order. Also tells which prefixes are not public, and at which
- * prefixes secrets are served. */
+/* IPv4 prefixes, in host byte order. Two functions say if a prefix is outside of the public
+ * internet, and if it belongs to a service that gives out secrets. */
 #ifndef BASE_PREFIX_H
 #define BASE_PREFIX_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PREFIXES_ALLOW_MAX 256 /* the largest number of prefixes that are opened for one guest */
+#define PREFIXES_ALLOW_MAX \
+	256 /* the greatest number of prefixes that can be allowed for one
+			        * guest */
 
 struct prefix {
 	uint32_t address;
@@ -18,10 +20,10 @@ struct prefix {
  * beyond the first n that is not 0. */
 int prefix_parse(const char *text, struct prefix *out);
 bool prefix_covers(struct prefix prefix, uint32_t address);
-/* Returns whether all addresses of the prefix are link-local, or belong to a metadata service, by
- * which clouds give a machine its secrets. */
+/* Returns true if all addresses of the prefix are link-local, or belong to a metadata service, from
+ * which a machine in a cloud gets its secrets. */
 bool prefix_is_secret(struct prefix prefix);
-/* Returns whether all addresses of the prefix lie in one block outside of the public internet. */
+/* Returns true if all addresses of the prefix are in one block outside of the public internet. */
 bool prefix_is_not_public(struct prefix prefix);
 
 #endif

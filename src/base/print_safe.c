@@ -21,7 +21,7 @@ void print_safe(FILE *out, const char *text)
 	}
 }
 
-/* Returns the length in bytes of the "\n", "\t" or "\r\n" with which `text` begins; 0 if `text`
+/* Returns the length in bytes of the "\n", "\t" or "\r\n" at the beginning of `text`; 0 if `text`
  * begins with none of them. */
 static size_t layout(const char *text, size_t left)
 {
@@ -30,9 +30,10 @@ static size_t layout(const char *text, size_t left)
 	return left > 1 && text[0] == '\r' && text[1] == '\n' ? 2 : 0;
 }
 
-/* Returns whether bytes that have not come yet may change what is printed for the n bytes at text,
- * which were read last. There are three such cases: a CR may be followed by a LF, the bytes may be
- * the beginning of a longer character, and a character may depend on the character after it. */
+/* Returns true if bytes that were not received yet may change what is printed for the `n` bytes at
+ * `text`, which were read last. There are three such cases: a CR may be followed by a LF, the bytes
+ * may be the beginning of a longer character, and a character may depend on the character after
+ * it. */
 static bool depends_on_more(const struct utf8_reader *reader, const char *text, size_t n,
 			    size_t left, bool is_text)
 {

@@ -49,7 +49,7 @@ int proc_adopt(struct proc *p, struct error *err)
 {
 	int why;
 
-	/* Until the child is reaped, its pid cannot become the pid of another process. */
+	/* The pid of a child cannot pass to another process before the child is reaped. */
 	p->pidfd = process_open(p->pid);
 	if (p->pidfd >= 0)
 		return 0;
@@ -59,10 +59,12 @@ int proc_adopt(struct proc *p, struct error *err)
 	return error_errno(err, why, "pidfd");
 }
 
-/* --- ended by force -------------------------------------------------------------------------- */
+/* --- killing
+ * -------------------------------------------------------------------------------------- */
 
-/* Serves proc_kill_duty. The process may end before the check, and another process may get its pid.
- * That does no harm: the signal goes to the pidfd, which then stands for no process. */
+/* Serves proc_kill_duty. The process may exit before the check, and its pid may pass to another
+ * process. That does no harm: the signal is sent through the pidfd, which then refers to no
+ * process. */
 static int serve_kill(void *data, const struct broker_message *in, struct broker_message *out,
 		      struct error *err)
 {
@@ -121,9 +123,9 @@ void proc_let_go(struct proc *p)
 	forget(p);
 }
 
-/* Serves proc_start_time_duty. Answers only for processes of the machine. With the start time of
- * another process, the process that asks, which a guest may have taken over, could record that
- * other process as a process of the machine. */
+/* Serves proc_start_time_duty. Answers only for processes of the machine. An attacker who controls
+ * the client of the broker could otherwise record another process, with its start time, as a
+ * process of the machine. */
 static int serve_start_time(void *data, const struct broker_message *in, struct broker_message *out,
 			    struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a program to its end, and returns its output. If the program fails, the error has the
+/* Runs a program until it exits, and returns its output. If the program fails, the error has the
  * program's own message. */
 #include <errno.h>
 #include <poll.h>
@@ -18,13 +18,13 @@ enum { FROM_STDOUT, FROM_STDERR, FROM_PIDFD, SOURCES };
 
 struct run {
 	struct proc proc;
-	struct pollfd sources[SOURCES]; /* stdout, stderr and the pidfd of the program; a source
-					 * whose fd is -1 is at its end */
-	struct buf *out;		/* receives the stdout of the program; NULL: stdout is not
+	struct pollfd sources[SOURCES]; /* stdout, stderr and the pidfd of the program; the fd is -1
+					 * after the end of a source */
+	struct buf *out;		/* where the program's stdout is stored; NULL: stdout is not
 					 * wanted */
 	struct buf last;		/* the last part of stderr */
 	int userns_fd;			/* the user namespace that the program enters, as userns_fd
-					 * of struct proc_spec; 0: none */
+					 * of struct proc_spec; 0: no namespace */
 };
 
 static void close_source(struct run *r, int which)
@@ -34,8 +34,8 @@ static void close_source(struct run *r, int which)
 	r->sources[which].fd = -1;
 }
 
-/* Reads once. Returns 1 if another read may return something, 0 if there is nothing to read now or
- * the source is at its end, -1 on failure. */
+/* Reads once. Returns 1 if another read may return something, 0 if nothing can be read at present
+ * or the source has ended, -1 on failure. */
 static int pump_child(struct run *r, int which, struct error *err)
 {
 	char chunk[CHUNK];
@@ -62,8 +62,8 @@ static int pump_child(struct run *r, int which, struct error *err)
 }
 
 /*
- * Reads until the process ends, even if a child of the process still has the pipes open. The bytes
- * that are in the pipes at that time (at most 64 KiB each) are read too. Later output is ignored.
+ * Reads until the process exits, even if a child of the process still has the pipes open. Also
+ * reads the bytes that are in the pipes at that time (at most 64 KiB each). Ignores later output.
  */
 static int collect_output(struct run *r, uint64_t deadline_ns, struct error *err)
 {

@@ -10,8 +10,7 @@
 enum dir_watch_event {
 	DIR_WATCH_MADE = 1 << 0,       /* a file was made in the directory */
 	DIR_WATCH_MOVED_IN = 1 << 1,   /* a file was renamed into the directory */
-	DIR_WATCH_REMOVED = 1 << 2,    /* a file was removed from the directory, or renamed out of
-				        * it */
+	DIR_WATCH_REMOVED = 1 << 2,    /* a file was removed from the directory */
 	DIR_WATCH_WRITTEN = 1 << 3,    /* a file in the directory was written to */
 	DIR_WATCH_ATTRIBUTES = 1 << 4, /* times, modes or owners of the directory, or of a file
 					* in the directory, were changed */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The poller: the system's call with which the loop waits, for a set of descriptors and one
- * deadline. Only loop.c uses it. The events are those of loop.h.
+ * The poller: the call of the operating system by which the loop waits, for a set of descriptors
+ * and one deadline. Only loop.c uses the poller. Its events are those of loop.h.
  */
 #ifndef BASE_PLATFORM_POLLER_H
 #define BASE_PLATFORM_POLLER_H
@@ -20,13 +20,14 @@ struct poller_event {
 struct poller *poller_new(void); /* returns NULL with errno on failure */
 void poller_free(struct poller *poller);
 /* Changes the events for which `fd` is watched from `from` to `to`. `from` is 0 if `fd` was not
- * watched; if `to` is 0, `fd` is not watched any more. -1 with errno; EPERM if `fd` never blocks,
- * so that it cannot be waited for. */
+ * watched; if `to` is 0, `fd` is not watched any more. Returns -1 with errno on failure. EPERM:
+ * `fd` never blocks, so it cannot be watched. */
 int poller_set(struct poller *poller, int fd, uint32_t from, uint32_t to, void *data);
 /*
- * Waits at most for `timeout_ms` (-1: for ever; 0: not at all), and at most until `deadline_ns` on
- * the monotonic clock (UINT64_MAX: no deadline). May return earlier without an event. Returns the
- * number of events. No two events have the same `data`. Returns -1 with errno on failure.
+ * Waits at most `timeout_ms` ms (-1: without this limit; 0: does not wait), and at most until
+ * `deadline_ns` on the monotonic clock (UINT64_MAX: there is no deadline). May return earlier
+ * without an event. Returns the number of events, of which no two have the same `data`. Returns -1
+ * with errno on failure.
  */
 int poller_wait(struct poller *poller, struct poller_event events[POLLER_EVENTS], int timeout_ms,
 		uint64_t deadline_ns);

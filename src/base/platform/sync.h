@@ -2,10 +2,10 @@
 #ifndef BASE_PLATFORM_SYNC_H
 #define BASE_PLATFORM_SYNC_H
 
-/* Returns when the data of a file, or the names in a directory, are on the disk, so that a loss of
- * power cannot destroy them. -1 with errno on failure. */
+/* Waits until the data of a file, or the entries of a directory, are on the disk, so that a loss of
+ * power cannot destroy them. Returns -1 with errno on failure. */
 int file_sync(int fd);
-/* Works like file_sync(), but only for the data and the size of a file, and not for its times. */
+/* Works like file_sync(), but does not wait for the times of the file. */
 int file_sync_data(int fd);
 
 #endif

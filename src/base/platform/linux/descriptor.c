@@ -62,8 +62,7 @@ static int set_option(int fd, int option, int on)
 	return setsockopt(fd, SOL_SOCKET, option, &on, sizeof(on));
 }
 
-/* --- sockets of other users at a port
- * ---------------------------------------------------------- */
+/* --- sockets of other users at a port --------------------------------------------------------- */
 
 struct port_look {
 	in_port_t port; /* the port that is looked up, in network byte order */
@@ -130,8 +129,7 @@ static bool others_may_have_port(int fd)
 	       (look_at_sockets(&look, AF_INET6) < 0 && v6) || look.others || !look.lists_bound;
 }
 
-/* --- keeping a port without listening
- * ---------------------------------------------------------- */
+/* --- keeping a port without listening --------------------------------------------------------- */
 
 /*
  * Makes `fd`, which has SO_REUSEPORT, stop listening, and removes SO_REUSEADDR from `fd`. Returns

@@ -37,8 +37,8 @@ int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct
 	rc = seccomp_load(filter);
 	if (rc < 0)
 		return error_errno(err, -rc, "load the system call filter");
-	/* The filter is not freed: free() may use system calls that are forbidden now. The process
-	 * keeps these few KiB until it ends. */
+	/* The filter is not freed: free() may use system calls that are now forbidden. The process
+	 * keeps these few KiB until it exits. */
 	return 0;
 }
 #endif

@@ -26,8 +26,8 @@
 
 struct clones {
 	const struct isolate_reach *reach;
-	int fds[TREES_MAX]; /* for each tree a descriptor of its mount, which is not attached to a
-			     * directory yet */
+	int fds[TREES_MAX]; /* for each tree a descriptor of its cloned mount, which is not yet
+			     * attached to a directory */
 };
 
 static bool is_one_file(int a, int b)
@@ -38,9 +38,9 @@ static bool is_one_file(int a, int b)
 	       one.st_ino == other.st_ino;
 }
 
-/* Returns a clone of the tree's mount, or -1. The clone is made by the name of the tree, because
+/* Returns a clone of the tree's mount, or -1. The clone is made by the path of the tree, because
  * the descriptor belongs to a mount outside of this process's namespace. Fails with ERR_CONFLICT if
- * the name now belongs to another file. */
+ * the path now names another file. */
 static int clone_tree(const struct isolate_tree *tree, struct error *err)
 {
 	char link[32], name[PATH_MAX] = "";
@@ -92,7 +92,7 @@ static int plant_tree(const struct isolate_tree *tree, int clone, struct error *
 		flags |= MS_RDONLY;
 	if (mount(NULL, place, NULL, flags, NULL) < 0 || statvfs(place, &fs) < 0)
 		return error_errno(err, errno, "mount %s", tree->path);
-	/* A kernel before 5.10 ignores MS_NOSYMFOLLOW, so the result is checked. */
+	/* A kernel before 5.10 ignores MS_NOSYMFOLLOW, so the flags of the mount are checked. */
 	return fs.f_flag & NO_SYMLINKS
 		       ? 0
 		       : error_set(
@@ -130,7 +130,8 @@ static int enter_new_root(const struct isolate_reach *reach, struct error *err)
 	return rc;
 }
 
-/* --- directories that are open --------------------------------------------------------------- */
+/* --- open directories
+ * --------------------------------------------------------------------------- */
 
 static int replace_directories(DIR *fds, const struct isolate_reach *reach, struct error *err)
 {
@@ -158,7 +159,8 @@ static int replace_directories(DIR *fds, const struct isolate_reach *reach, stru
 	return 0;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- the new root
+ * ------------------------------------------------------------------------------- */
 
 static int make_trees(const struct isolate_reach *reach, struct error *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * File systems that hold no files but the kernel's own tables, devices and switches: their names in
+ * The file systems that contain only the kernel's own tables, devices and settings: their names in
  * mountinfo, and their numbers in fstatfs(). A machine has its own file systems of these kinds, and
  * must not get those of the host.
  *
- * Three kinds are left out. devtmpfs has the number of tmpfs, and is recognised by its device.
- * hugetlbfs holds only memory of the processes that made its files. autofs is controlled by ioctl()
- * calls, and a guest cannot make the host call ioctl().
+ * Three such file systems are not in the table. devtmpfs has the number of tmpfs, and is recognised
+ * by its device. hugetlbfs contains only memory of the processes that made its files. autofs is
+ * controlled by ioctl() calls, and a guest cannot make the host call ioctl().
  */
 #ifndef BASE_PLATFORM_LINUX_KERNEL_FS_H
 #define BASE_PLATFORM_LINUX_KERNEL_FS_H
@@ -43,7 +43,7 @@
 	ROW("tracefs", 0x74726163)     \
 	ROW("xenfs", 0xabba1974)
 
-/* Returns whether the table KERNEL_FILE_SYSTEMS has a file system. `type` is the f_type of
+/* Returns true if the file system is in the table KERNEL_FILE_SYSTEMS. `type` is the f_type of
  * fstatfs(). */
 static inline bool kernel_fs_is(unsigned long type)
 {

@@ -11,15 +11,15 @@
 
 #include "base/cleanup.h"
 
-/* The most bytes that the kernel puts into one datagram of a dump. */
+/* The greatest number of bytes that the kernel puts into one datagram of a dump. */
 #define DATAGRAM_BYTES 32768
-/* Rounds up to a multiple of four bytes. Each message and each attribute begins at such an
- * offset. */
+/* Rounds a length up to a multiple of four bytes. Each message and each attribute begins at such a
+ * multiple. */
 #define ALIGN(n) (((n) + 3) & ~(size_t)3)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* Appends data and padding up to a multiple of four. Marks the message as overfull if there is no
+/* Appends data, padded to a multiple of four bytes. Marks the message as overfull if there is no
  * room. */
 static void append_padded(struct netlink_message *message, const void *data, size_t len)
 {
@@ -157,9 +157,9 @@ bool netlink_u32(struct netlink_bytes attributes, uint16_t type, uint32_t *out)
 
 /* --- requests and their replies -------------------------------------------------------------- */
 
-/* Finds the sentence by which the kernel explains an error; *out stays unchanged if there is no
- * sentence. In the reply, the sentence comes after the errno and a copy of the request or of its
- * head. */
+/* Finds the text by which the kernel explains an error. *out stays unchanged if there is no such
+ * text. In the reply, the text comes after the error number and a copy of the request or of its
+ * header. */
 static void find_sentence(const struct netlink_reply *reply, struct netlink_bytes *out)
 {
 	struct netlink_bytes rest = reply->body;
@@ -175,8 +175,8 @@ static void find_sentence(const struct netlink_reply *reply, struct netlink_byte
 	(void)netlink_attribute(rest, NLMSGERR_ATTR_MSG, out);
 }
 
-/* Returns 0 if the reply says that the kernel has carried out the request. Else returns -1, and
- * `err` gets the errno and the sentence of the kernel, or ERR_IO if the reply is too short. */
+/* Returns 0 if the reply says that the kernel has carried out the request. Otherwise returns -1,
+ * and sets *err to the kernel's error number and text, or to ERR_IO if the reply is too short. */
 static int take_verdict(const struct netlink_reply *reply, struct error *err)
 {
 	struct netlink_bytes sentence = {0};
@@ -232,8 +232,8 @@ int netlink_open(int protocol, struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, errno, "netlink");
-	/* Asks the kernel to explain an error by a sentence, and to leave out the copy of the
-	 * request. Older kernels support neither of these two options. */
+	/* Asks the kernel to add a text to an error, and to leave out the copy of the request.
+	 * Older kernels support neither of these two options, and answer without the text. */
 	(void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	(void)setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
 	return steal_fd(&fd);
@@ -261,9 +261,9 @@ static int post_message(int fd, struct netlink_message *message, uint16_t flags,
 	return 0;
 }
 
-/* Reads one datagram of the kernel's answer without waiting. A datagram is always there, because
- * the kernel has answered before sendto() returned, and adds the next part of a dump whenever a
- * part is read. Returns 1 if more must be read, 0 at the end of the answer, -1 on failure. */
+/* Reads one datagram of the kernel's answer without waiting. A datagram is always available: the
+ * kernel has answered before sendto() returns, and adds the next part of a dump whenever a part is
+ * read. Returns 1 if more datagrams must be read, 0 at the end of the answer, -1 on failure. */
 static int hear_kernel(int fd, uint32_t sequence, netlink_take_fn *take, void *data,
 		       struct error *err)
 {

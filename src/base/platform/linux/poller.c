@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Waits by epoll. A timerfd ends the wait at the deadline, because epoll_wait() itself can wait
- * only for whole milliseconds. */
+/* Waits by epoll. A timerfd ends the wait at the deadline, because the timeout of epoll_wait() has
+ * a resolution of only one millisecond. */
 #include "base/platform/poller.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ static_assert(LOOP_IN == EPOLLIN && LOOP_PRI == EPOLLPRI && LOOP_OUT == EPOLLOUT
 
 struct poller {
 	int epoll;
-	int timer;	/* the timerfd; in its events `data` is NULL */
+	int timer;	/* the timerfd; in its events, the member `data` is NULL */
 	uint64_t armed; /* the deadline for which the timer is set; 0: the timer is not set */
 };
 
@@ -62,10 +62,10 @@ int poller_set(struct poller *p, int fd, uint32_t from, uint32_t to, void *data)
 }
 
 /*
- * Sets the timerfd for a deadline. The timerfd only ends the wait; the loop's clock decides which
- * timers are due. An early end of the wait does no harm, so the timerfd is set again only for an
- * earlier deadline. This saves system calls, because most timers of the loop are cancelled before
- * they are due.
+ * Sets the timerfd for a deadline. The timerfd only ends the wait. Which timers of the loop have
+ * reached their deadline is decided by the loop's clock. If the wait ends too early, this does no
+ * harm. So the timerfd is set again only for an earlier deadline. This saves system calls, because
+ * most timers of the loop are removed before their deadline.
  */
 static int arm_loop_timer(struct poller *p, uint64_t deadline)
 {

@@ -15,11 +15,12 @@
 #include "base/cleanup.h"
 #include "base/platform/linux/userns_held.h"
 
-/* The options of the tmpfs of the stage. The size is enough for the directory itself and the names
- * of its items. */
+/* The options of the tmpfs of the stage. Its size is enough for the directory itself and for the
+ * mount points of all items. */
 #define STAGE_OPTIONS "mode=0755,size=64k"
 
-/* --- an owner that is mapped ------------------------------------------------------------------ */
+/* --- a mapped owner
+ * ----------------------------------------------------------------------------- */
 
 struct renaming {
 	const struct stat *st;
@@ -40,7 +41,8 @@ static int write_owner(pid_t pid, const void *data, struct error *err)
 
 /* --- in the parent ---------------------------------------------------------------------------- */
 
-/* Returns whether everybody may read the file and, unless `read_only`, write to it. */
+/* Returns true if all users may read the file and, unless `read_only` is true, may also write to
+ * it. */
 static bool is_open_to_all(const struct stat *st, bool read_only)
 {
 	mode_t wanted = read_only ? S_IROTH : S_IROTH | S_IWOTH;
@@ -137,8 +139,8 @@ static int enter_namespaces(const struct proc_stage *stage)
 				 write_text("/proc/self/uid_map", stage->uid_map) < 0 ||
 				 write_text("/proc/self/gid_map", stage->gid_map) < 0))
 		return -1;
-	/* With MS_SLAVE, mounts of this namespace do not appear on the host, but an unmount on the
-	 * host takes effect in this namespace too. */
+	/* With MS_SLAVE, mounts in this namespace do not appear on the host, but an unmount on the
+	 * host also takes effect in this namespace. */
 	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
 			       mount("microagent", PROC_STAGE, "tmpfs", MS_NOSUID, STAGE_OPTIONS) <
 				       0
@@ -146,8 +148,8 @@ static int enter_namespaces(const struct proc_stage *stage)
 		       : 0;
 }
 
-/* Returns a new mount of only the item's path, or -1 with errno. ESTALE: the path now leads to
- * another file than when the item was added. */
+/* Returns a new mount that contains only the item's file or directory, or -1 with errno. ESTALE:
+ * the path now names another file than when the item was added. */
 static int clone_mount(const struct proc_stage_item *item)
 {
 	autoclose int fd = open_tree(AT_FDCWD, item->path,
@@ -163,7 +165,7 @@ static int clone_mount(const struct proc_stage_item *item)
 	return steal_fd(&fd);
 }
 
-/* Does the same as proc_stage_name(), without printf(), which is not async-signal-safe. */
+/* Does the same as proc_stage_name(), but without printf(), which is not async-signal-safe. */
 static void place_name(size_t n, char out[PROC_STAGE_NAME])
 {
 	static const char front[] = PROC_STAGE "/";

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stage: files of the host under new names, for a program that accepts only names and no
- * descriptors. The stage is a small file system. It is mounted over a directory that every system
- * has, in a mount namespace that only the program has. Each name leads to the very file that a
- * descriptor of this process stands for, even if the file was renamed: each mounted file is
- * compared with its descriptor.
+ * A stage: files of the host under new paths, for a program that accepts only paths and no
+ * descriptors. The stage is a small file system, which is mounted over a directory that every
+ * system has, in a mount namespace that only the program has. Each path names exactly the file to
+ * which a descriptor of this process refers, even if the file was renamed. To ensure this, each
+ * mounted file is compared with its descriptor.
  */
 #ifndef BASE_PROC_STAGE_H
 #define BASE_PROC_STAGE_H
@@ -28,8 +28,8 @@ struct proc_stage_item {
 	dev_t device;
 	ino_t inode;
 	bool directory, read_only;
-	int userns_fd; /* the user namespace whose map shows the file under another owner (an
-			* idmapped mount); -1: the owner is not changed */
+	int userns_fd; /* the user namespace whose map shows the file with another owner (an
+		        * idmapped mount); -1: the owner is not changed */
 };
 
 struct proc_stage {
@@ -40,24 +40,24 @@ struct proc_stage {
 };
 
 /*
- * Adds `fd`, a file or directory, as the next item; the first item has the name PROC_STAGE/0. The
+ * Adds the file or directory `fd` as the next item. The first item has the path PROC_STAGE/0. The
  * program sees the file as owned by the user and group with the number `owner` of this process's
  * user namespace; 0: the owner is not changed.
  */
 int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner,
 		   struct error *err);
-/* Adds a new node for the character device that is at `path`. Only the user `owner` can use the
- * node. Only root can make such an item. */
+/* Adds a new node for the character device whose node is at `path`. Only the user `owner` can use
+ * the new node. Only root can make such an item. */
 int proc_stage_add_device(struct proc_stage *stage, const char *path, uid_t owner,
 			  struct error *err);
 void proc_stage_free(struct proc_stage *stage);
-/* Stores the name of item n in `out`. */
+/* Writes the path of item n to `out`. */
 void proc_stage_name(size_t n, char out[PROC_STAGE_NAME]);
 
 /* Makes the stage, in the child between fork() and exec(): async-signal-safe. Returns -1 with errno
- * on failure; *item is the number of the item that has failed, or the count of items if another
- * step has failed. ENOTSUP or EINVAL for an item with an owner: its file system cannot show files
- * under another owner. */
+ * on failure. *item is then the number of the item that has failed, or the number of items if
+ * another step has failed. ENOTSUP or EINVAL for an item with an owner: its file system does not
+ * support idmapped mounts. */
 int proc_stage_enter(const struct proc_stage *stage, size_t *item);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes by pidfd, and facts about this process by prctl(). */
+/* Handles processes by pidfd, and reads facts about this process by prctl(). */
 #include "base/platform/process.h"
 
 #include <errno.h>
@@ -66,8 +66,8 @@ int process_end_with(pid_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -1;
-	/* If the parent ended before prctl(), this process has another parent now, and gets no
-	 * signal. */
+	/* If the parent exited before prctl(), this process already has another parent, and would
+	 * not get the signal. */
 	if (getppid() != parent) {
 		errno = ESRCH;
 		return -1;
@@ -90,8 +90,8 @@ int process_own_program(char out[PATH_MAX])
 	return 0;
 }
 
-/* Reads the umask from /proc, because umask() would also change the umask, for all threads. Returns
- * 077 if /proc does not show it. */
+/* Reads the umask from /proc. umask() cannot be used, because it would change the umask for all
+ * threads. Returns 077 if /proc does not show it. */
 mode_t process_umask(void)
 {
 	static const char key[] = "\nUmask:";

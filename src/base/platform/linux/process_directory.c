@@ -23,8 +23,8 @@ int process_directory(pid_t pid, int pidfd, struct error *err)
 	autoclose int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0 && errno != ENOENT)
 		return error_errno(err, errno, "%s", path);
-	/* If the process has not ended yet, its number has not belonged to another process since
-	 * pidfd was opened. So the directory belongs to the process. */
+	/* If the process still lives, its pid has belonged to no other process since pidfd was
+	 * opened. So the directory is that of this process. */
 	if (dir < 0 || pidfd < 0 || process_has_ended(pidfd))
 		return error_set(err, ERR_NOT_FOUND, "process %d has ended", (int)pid);
 	return steal_fd(&dir);
@@ -36,6 +36,6 @@ DIR *process_list(int directory, const char *name)
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 
 	if (list)
-		steal_fd(&fd); /* the list owns it now */
+		steal_fd(&fd); /* `list` owns the descriptor from now on */
 	return list;
 }

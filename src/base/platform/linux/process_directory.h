@@ -11,20 +11,21 @@
 #include "base/error.h"
 
 /*
- * Opens /proc/PID of the process that pidfd stands for, and returns a descriptor; `pid` is the
- * number of the process. As soon as the process was reaped, its number may belong to another
- * process. The open directory never belongs to another process: after the process was reaped, each
- * name in it fails with ESRCH or ENOENT (proc(5)). So a caller that inspects a process opens all
- * names below this one descriptor.
+ * Opens /proc/PID of the process to which pidfd refers, and returns the descriptor. `pid` is the
+ * pid of that process. As soon as the process was reaped, its pid may belong to another process.
+ * But an open directory in /proc never shows another process: after the process was reaped, each
+ * file in the directory fails with ESRCH or ENOENT (proc(5)). So a caller that inspects a process
+ * opens all files below this one descriptor.
  *
- * Returns -1 with ERR_NOT_FOUND if the process has ended.
+ * Returns -1 with ERR_NOT_FOUND if the process has exited.
  */
 int process_directory(pid_t pid, int pidfd, struct error *err);
-/* Returns whether the process that the pidfd stands for has ended, reaped or not. */
+/* Returns true if the process to which the pidfd refers has exited, even if it is not reaped
+ * yet. */
 bool process_has_ended(int pidfd);
-/* Opens a directory, like "task" or "fd", below the descriptor `directory` of process_directory(),
- * so that the caller can list it. Returns NULL with errno; ESRCH or ENOENT if the process was
- * reaped. */
+/* Opens a subdirectory, like "task" or "fd", of the directory that process_directory() has opened,
+ * so that the caller can list its entries. The caller closes it with closedir(). Returns NULL with
+ * errno; ESRCH or ENOENT if the process was reaped. */
 DIR *process_list(int directory, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts from /proc about any process, as far as this process may see them. */
+/* Reads facts about any process from /proc, as far as the permissions of this process allow. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ pid_t process_parent(pid_t pid)
 	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
 	text[n] = '\0';
 	/* The line is "PID (NAME) STATE PPID ...". The name may contain any bytes, so the search
-	 * for the fields begins behind the last ')'. */
+	 * for the other fields begins after the last ')'. */
 	const char *end = strrchr(text, ')');
 	return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
 }
@@ -47,13 +47,13 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 		return error_set(err, ERR_NOT_FOUND, "no process has the pid %d", (int)pid);
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (path_read_file_at(AT_FDCWD, path, &stat, err) < 0) {
-		/* ESRCH: the process ended after the file was opened. */
+		/* ESRCH: the process exited after the file was opened. */
 		if (err && err->errnum == ESRCH)
 			err->code = ERR_NOT_FOUND;
 		return -1;
 	}
-	/* Field 2 is the name in brackets. The name itself may contain blanks and brackets. So the
-	 * later fields are counted from the last ')'. */
+	/* Field 2 is the name in parentheses. The name itself may contain blanks and parentheses.
+	 * So the later fields are counted from the last ')'. */
 	field = buf_string(&stat);
 	field = field ? strrchr(field, ')') : NULL;
 	for (int i = 2; field && i < 22; i++)
@@ -155,8 +155,8 @@ int process_each(process_fn *fn, void *data, struct error *err)
 
 /* --- open files ------------------------------------------------------------------------------- */
 
-/* Returns whether `last`, the last component of an open file's path, is `name`. If the file has
- * lost its name, the kernel adds " (deleted)". */
+/* Returns true if `last`, the last component of an open file's path, is `name`. If the file was
+ * removed, the kernel appends " (deleted)" to its path. */
 static bool is_named(const char *last, const char *name)
 {
 	size_t len = strlen(name);
@@ -165,8 +165,8 @@ static bool is_named(const char *last, const char *name)
 	       (!last[len] || strcmp(last + len, " (deleted)") == 0);
 }
 
-/* Examines an open file. Returns false if it has another name, or if this process may not see
- * it. */
+/* Examines an open file. Returns false if the file has another name, or if this process may not
+ * examine it. */
 static bool look_at_file(int fds, const char *number, const char *name, char path[PATH_MAX],
 			 struct process_file *out)
 {
@@ -201,7 +201,7 @@ int process_each_file(pid_t pid, const char *name, process_file_fn *fn, void *da
 	int rc = 0;
 
 	if (dir)
-		steal_fd(&fds); /* the stream owns it now */
+		steal_fd(&fds); /* `dir` owns the descriptor from now on */
 	while (dir && rc == 0 && (entry = readdir(dir)))
 		if (look_at_file(dirfd(dir), entry->d_name, name, path, &file))
 			rc = fn(&file, data);

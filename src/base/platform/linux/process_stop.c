@@ -17,8 +17,8 @@
 #include "base/limits.h"
 #include "base/platform/linux/process_directory.h"
 
-/* Returns whether a thread is stopped or traced, or has ended. The line in its file is
- * "12 (name) T 1 ...", in which T is the state. */
+/* Returns true if a thread is stopped, traced, or has exited. The line in its file is "12 (name) T
+ * 1 ...", in which T is the state. */
 static bool stands_still(int tasks, const char *thread)
 {
 	char path[32], text[128];
@@ -85,7 +85,7 @@ bool process_is_stopped(const struct proc *process)
 }
 
 /* Adds both counts of context switches of a thread to *out. Fails with ERR_TIMEOUT if the thread
- * has ended, with ERR_IO if the kernel does not show the counts. */
+ * has exited, and with ERR_IO if the kernel does not show the counts. */
 static int add_switches(int tasks, const char *thread, uint64_t *out, struct error *err)
 {
 	static const char wanted[] = "\nvoluntary_ctxt_switches:",

@@ -9,17 +9,17 @@
 #include "base/error.h"
 #include "base/proc.h"
 
-/* Stops a process (SIGSTOP) and waits until each of its threads stands still. `name` is the name of
- * the process in errors. After a success the caller must continue the process (SIGCONT) later.
- * After a failure the process goes on. Fails with ERR_NOT_FOUND if the process has ended, and with
- * ERR_TIMEOUT if a thread did not stand still within LIMIT_SEVER_STOP_MS. */
+/* Stops a process with SIGSTOP, and waits until none of its threads runs. `name` is the name of the
+ * process in error messages. After a success the caller must let the process continue (SIGCONT).
+ * After a failure this function has already done so. ERR_NOT_FOUND: the process has exited.
+ * ERR_TIMEOUT: a thread was still running after LIMIT_SEVER_STOP_MS. */
 int process_stop(const struct proc *process, const char *name, struct error *err);
-/* Adds to *out how often the threads of a stopped process were switched to or from a processor. A
- * stopped process can continue itself, by a timer that sends SIGCONT. If the counts of two calls
- * are equal, no thread has run between the calls. ERR_TIMEOUT if a thread runs now; ERR_NOT_FOUND
- * if the process has ended. */
+/* Adds the numbers of context switches of all threads of a stopped process to *out. A stopped
+ * process may have set a timer that continues it by SIGCONT. If two calls give the same number, no
+ * thread has run between the calls. ERR_TIMEOUT: a thread runs at present. ERR_NOT_FOUND: the
+ * process has exited. */
 int process_count_switches(const struct proc *process, uint64_t *out, struct error *err);
-/* Returns whether each thread of a process stands still because the process was stopped. */
+/* Returns true if no thread of the process runs, because the process was stopped. */
 bool process_is_stopped(const struct proc *process);
 
 #endif

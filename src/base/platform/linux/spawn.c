@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Namespaces, mounts, the signal at the parent's death, and system call filters of a new
- * program. */
+/* Sets up a new program on Linux: its namespaces, its mounts, the signal when its parent dies, and
+ * its system call filter. */
 #include "base/platform/spawn.h"
 
 #include <errno.h>
@@ -62,8 +62,8 @@ int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struc
 	return 0;
 }
 
-/* Sets the error that explains why file n of the stage (proc_stage.h) cannot be shown in the
- * child's namespaces, although this process could open the file. Returns -1. */
+/* Sets the error that explains why item n of the stage (proc_stage.h) cannot be shown in the
+ * child's namespaces, although this process could open its file. Returns -1. */
 int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, struct error *err)
 {
 	const struct proc_stage_item *item = n < stage->count ? &stage->items[n] : NULL;
@@ -80,8 +80,8 @@ int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, st
 
 /* --- in the child ----------------------------------------------------------------------------- */
 
-/* Forks. If `for_parent`, the parent of the new process is the parent of this process. Only
- * programs without threads may set `for_parent`. */
+/* Forks. If `for_parent` is true, the new process becomes a child of this process's parent. Only
+ * programs without threads may use this. */
 pid_t spawn_fork(bool for_parent)
 {
 	return for_parent ? (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0)
@@ -90,18 +90,19 @@ pid_t spawn_fork(bool for_parent)
 
 /*
  * Mounts the working directory at `bind_at`, in a new mount namespace. The caller has made the
- * directory its working directory, because the kernel moves the working directory to the new
+ * directory its working directory, because the kernel moves only the working directory into the new
  * namespace. A descriptor that was opened earlier belongs to a mount of the old namespace, and
  * cannot be mounted in the new namespace.
  *
- * Unless bind_follows, later mounts on the host do not appear in the directory. The directory is
- * made private before it is made read-only, so that a mount that the host makes at the last moment
- * becomes read-only too. The other mounts of the namespace still follow the host. Otherwise the
- * namespace would keep them in use after the host has unmounted them.
+ * If bind_follows is false, later mounts on the host do not appear in the directory. The directory
+ * is made private before it is made read-only, so that a mount that the host makes at the last
+ * moment becomes read-only too. The other mounts of the namespace still follow the host. Otherwise
+ * the namespace would keep them in use after the host has unmounted them.
  *
- * If bind_follows, later mounts appear in the directory, which itself has only the mount points for
- * them. The directory is made read-only even if the mounts in it are not, because it is on the
- * host's own file system for records, which is often in memory.
+ * If bind_follows is true, later mounts appear in the directory, which itself contains only the
+ * mount points for them. The directory is made read-only even if the mounts in it are not, because
+ * it is on the file system of the host's own records, which is often in memory and must not be
+ * filled.
  */
 static int bind_directory(const struct proc_spec *spec)
 {
@@ -122,7 +123,8 @@ static int bind_directory(const struct proc_spec *spec)
 int spawn_enter(const struct proc_spec *spec, enum spawn_step *step, size_t *item)
 {
 	*step = SPAWN_USERNS;
-	/* Must come before setns(), because this process has fewer rights in the user namespace. */
+	/* fchdir() comes before setns(), because this process has fewer rights in the user
+	 * namespace. */
 	if (spec->bind_at && fchdir(spec->bind_fd) < 0)
 		return -1;
 	if (spec->userns_fd > 0 && setns(spec->userns_fd, CLONE_NEWUSER) < 0)
@@ -146,9 +148,9 @@ int spawn_change_user(const struct proc_spec *spec)
 	return setresuid(spec->uid, spec->uid, spec->uid);
 }
 
-/* Asks the kernel to kill this process when its parent ends. The caller must have changed the user
- * before, because a change of user clears this setting. If the parent has ended already, this
- * process has another parent now, and ends at once. */
+/* Asks the kernel to kill this process when its parent exits. The caller must have changed the user
+ * before, because a change of user clears this setting. If the parent has already exited, this
+ * process has another parent, and exits at once. */
 int spawn_end_with(pid_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)

@@ -14,8 +14,8 @@
 
 #define TEXT_BYTES (1u << 20)
 
-/* Returns FIRST of the text ":FIRST:COUNT" at the end of a line; 0 if the text is malformed or
- * COUNT is 0. */
+/* Returns the number FIRST of the text ":FIRST:COUNT" at the end of a line; 0 if the text is
+ * malformed or COUNT is 0. */
 static unsigned long first_of(const char *text)
 {
 	char *end;
@@ -54,7 +54,7 @@ unsigned long subids_own(const char *path)
 
 	if (path_read_file_at(AT_FDCWD, path, &text, &ignored) < 0)
 		return 0;
-	/* A failure is not an error, because the file may name the user by number. */
+	/* A failure is not an error, because the file may name the user by the user id. */
 	(void)getpwuid_r(geteuid(), &entry, room, sizeof(room), &user);
 	const char *string = buf_string(&text);
 	return string ? subids_first(string, user ? user->pw_name : "", geteuid()) : 0;

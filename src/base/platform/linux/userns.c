@@ -14,10 +14,10 @@ static const struct {
 	long forbids;
 	const char *setting;
 } table[] = {
-	/* A setting that only Debian's kernel has. */
+	/* A setting that only Debian's kernels have. */
 	{"kernel/unprivileged_userns_clone", 0, "kernel.unprivileged_userns_clone=1"},
 	{"user/max_user_namespaces", 0, MORE_OF_THEM},
-	/* A setting of Ubuntu: a user namespace can be made, but gives no rights. */
+	/* A setting of Ubuntu: a user namespace can be made, but gives its processes no rights. */
 	{"kernel/apparmor_restrict_unprivileged_userns", 1,
 	 "kernel.apparmor_restrict_unprivileged_userns=0"},
 };
@@ -44,7 +44,7 @@ static int say_refused(const char *what, const char *said, const char *setting, 
 
 int userns_missing(const struct error *why, struct error *err)
 {
-	/* ENOSPC: user namespaces are allowed, but the limit of their number is reached. */
+	/* ENOSPC: user namespaces are allowed, but the limit on their number is reached. */
 	const char *setting = why->errnum == ENOSPC ? MORE_OF_THEM : userns_setting("/proc/sys");
 
 	return say_refused("namespaces cannot be made here", why->msg, setting, err);

@@ -15,8 +15,8 @@
 #include "base/cleanup.h"
 
 /* Starts a child that holds a new user namespace until the child is killed. The child is in the
- * namespace from its start, so the caller need not wait until the child runs. The system call is
- * made directly, because fork() of the C library takes no flags. */
+ * namespace from its start, so the caller need not wait until it runs. The system call is made
+ * directly, because the C library's fork() has no flags. */
 static pid_t hold_namespace(void)
 {
 	pid_t parent = getpid();

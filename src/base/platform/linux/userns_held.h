@@ -8,14 +8,15 @@
 
 #include "base/error.h"
 
-/* A function that writes both maps of the user namespace of `pid`. */
+/* A function that writes the maps of user ids and of group ids of the user namespace of `pid`. */
 typedef int userns_mapper(pid_t pid, const void *data, struct error *err);
 
 /* Makes a user namespace, and calls `map` to write its maps. Returns a descriptor that keeps the
- * namespace alive; -1 on failure. `what` says in messages what the namespace is for. */
+ * namespace in existence, which the caller closes; -1 with an error. `what` is a text for error
+ * messages that says what the namespace is for. */
 int userns_held(userns_mapper *map, const void *data, const char *what, struct error *err);
-/* Writes one map of the user namespace of `pid`. `file`: "uid_map" or "gid_map". `lines` is the
- * whole map, because the kernel accepts only one write. */
+/* Writes one map of the user namespace of `pid`. `file` is "uid_map" or "gid_map". `lines` is the
+ * complete map, because the kernel accepts only one write. */
 int userns_write_map(pid_t pid, const char *file, const char *lines, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Each descriptor of waitable.h is of a kind that Linux has for this purpose: eventfd, signalfd,
- * timerfd or epoll. */
+/* Implements each descriptor of waitable.h by the kind that Linux has for its purpose: eventfd,
+ * signalfd, timerfd or epoll. */
 #include "base/platform/waitable.h"
 
 #include <errno.h>
