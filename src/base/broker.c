@@ -203,8 +203,7 @@ static void be_broker(const struct broker_spec *spec, int sock, pid_t asker)
 	_exit(0);
 }
 
-/* --- the client
- * --------------------------------------------------------------------------------- */
+/* --- the client ------------------------------------------------------------------------------- */
 
 int broker_start(const struct broker_spec *spec, struct proc *out, struct error *err)
 {

@@ -40,8 +40,7 @@ void command_line_help(const struct option_row *rows, size_t count);
 int command_line_number(const char *text, uint64_t min, uint64_t max, uint64_t *out,
 			struct error *err);
 
-/* --- functions for option_row.take
- * --------------------------------------------------------------- */
+/* --- functions for option_row.take ------------------------------------------------------------ */
 
 int option_fd(void *field, const char *value, struct error *err);    /* the field is an int */
 int option_text(void *field, const char *value, struct error *err);  /* the field is a const char

@@ -162,8 +162,7 @@ int egress_rule_parse(const char *text, struct egress_rule *out, struct error *e
 	return 0;
 }
 
-/* --- what a rule covers
- * ------------------------------------------------------------------------- */
+/* --- what a rule covers ----------------------------------------------------------------------- */
 
 bool egress_rule_covers(const struct egress_rule *rule, const char *name, size_t len)
 {

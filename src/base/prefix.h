@@ -7,9 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PREFIXES_ALLOW_MAX \
-	256 /* the greatest number of prefixes that can be allowed for one
-			        * guest */
+#define PREFIXES_ALLOW_MAX 256 /* the greatest number of allowed prefixes of one guest */
 
 struct prefix {
 	uint32_t address;

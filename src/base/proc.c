@@ -59,8 +59,7 @@ int proc_adopt(struct proc *p, struct error *err)
 	return error_errno(err, why, "pidfd");
 }
 
-/* --- killing
- * -------------------------------------------------------------------------------------- */
+/* --- killing ---------------------------------------------------------------------------------- */
 
 /* Serves proc_kill_duty. The process may exit before the check, and its pid may pass to another
  * process. That does no harm: the signal is sent through the pidfd, which then refers to no

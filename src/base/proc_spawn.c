@@ -4,9 +4,9 @@
  * are async-signal-safe, because the caller may have threads. So all memory is allocated before
  * fork(), and all messages are made in the parent.
  *
- * A pipe tells the parent what has happened in the child. exec() closes the child's end of the
- * pipe. If a step fails, the child writes the step and errno to the pipe. If the pipe ends without
- * any bytes, the new program runs.
+ * A pipe reports to the parent what has happened in the child. If a step fails, the child writes
+ * the step and errno to the pipe. A successful exec() closes the child's end of the pipe. So if the
+ * parent reads no bytes until the end, the new program runs.
  */
 #include <assert.h>
 #include <errno.h>
@@ -66,7 +66,7 @@ struct child {
 	const char *program; /* the path of the program */
 	int report;	     /* the write end of the pipe to the parent */
 	pid_t parent;
-	int above; /* a descriptor number that is above every `to` and above 2 */
+	int above; /* a descriptor number that is greater than every `to` and greater than 2 */
 	int *keep; /* memory for nfds + 1 descriptors, which place_fds() uses */
 	const struct spawn_rights *rights;
 };
@@ -80,9 +80,9 @@ static bool is_listed_fd(const struct proc_spec *spec, int to)
 }
 
 /*
- * Gives the descriptors of the child their numbers. The `from` of one descriptor may be the `to` of
- * another. So all descriptors are first copied to numbers that no `to` has, and then to their `to`.
- * The pipe is also moved to such a number.
+ * Gives the child's descriptors their numbers. The number `from` of one descriptor may be the
+ * number `to` of another one, which must not be overwritten. So all descriptors are first copied to
+ * numbers that are no `to`, and then to their `to`. The pipe is also moved to such a number.
  */
 static int place_fds(struct child *c)
 {
@@ -114,8 +114,8 @@ static int place_fds(struct child *c)
 	return 0;
 }
 
-/* Returns argv or envp in the type that exec() wants, which is without const. exec() changes no
- * word of argv or envp. */
+/* Returns argv or envp with the type that exec() requires, which has no const. exec() does not
+ * change the words. */
 static char *const *exec_vector(const char *const *v)
 {
 	return (char *const *)(uintptr_t)v;
@@ -131,10 +131,11 @@ static void become_program(struct child *c)
 	struct error why = {0};
 	sigset_t none;
 
-	/* The new program must not ignore or block the signals that this process ignores or
-	 * blocks. */
+	/* The new program must start without ignored or blocked signals, even if this process
+	 * ignores or blocks some. */
 	for (int i = 1; i < NSIG; i++)
-		sigaction(i, &plain, NULL); /* fails for SIGKILL and SIGSTOP; that does no harm */
+		sigaction(i, &plain, NULL); /* fails for SIGKILL and SIGSTOP, which cannot be
+					     * ignored anyway */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (spawn_enter(spec, &entering, &r.item) < 0) {
@@ -254,8 +255,8 @@ int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err
 
 	if (check_proc_spec(spec, &c.above, err) < 0)
 		return -1;
-	/* The program is looked up here and not in the child, because the search allocates
-	 * memory. */
+	/* The path of the program is searched here and not in the child, because the search
+	 * allocates memory. */
 	autofree char *found = strchr(spec->argv[0], '/') ? NULL : program_in_path(spec->argv[0]);
 	c.program = found ? found : spec->argv[0];
 	if (!strchr(c.program, '/'))

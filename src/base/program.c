@@ -21,8 +21,8 @@ bool program_is(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* Returns the next absolute entry of the list, and moves *list behind this entry. Returns NULL if
- * no absolute entry is left. */
+/* Returns the next absolute entry of the list, and moves *list to the text after this entry.
+ * Returns NULL if there is no further absolute entry. */
 static const char *next_absolute(const char **list, size_t *len)
 {
 	while (*list) {

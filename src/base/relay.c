@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A relay has two ways, one for each direction. Each way leads from a source to a target. The
- * source is read only while the way holds no bytes. So if the target reads slowly, the way holds
- * one chunk, and the source has to wait. A way is
+ * source is read only while the way has no bytes that are still to be sent. So if the target reads
+ * slowly, the way keeps one chunk, and the source must wait. A way is
  *
  *   ended   if its source sends no more, or is not read any more
  *   closed  if its target was told that the way has ended, or takes no more
  *
- * The connection is over when both ways are closed. A side that takes no more bytes may have sent
- * bytes before. The relay still delivers these bytes, because a server may answer and close before
- * it has read everything.
+ * The connection is over when both ways are closed. A peer that accepts no more bytes may have sent
+ * bytes before. The relay still delivers these bytes, because a server may answer and close its
+ * connection before it has read everything.
  */
 #include "base/relay.h"
 
@@ -30,22 +30,23 @@ struct side {
 	struct relay *relay;
 	int fd;
 	struct loop_watch *watch;
-	bool hurried; /* relay_hurry() was called for this side */
-	bool gone;    /* the side has closed, and the relay still holds bytes of it */
+	bool hurried; /* relay_hurry() was called for this socket */
+	bool gone;    /* the socket's peer has closed it, and the relay still has bytes from that
+		       * peer */
 };
 
 struct way {
-	uint8_t *bytes; /* the bytes that the way holds; NULL while it holds none */
+	uint8_t *bytes; /* the bytes that are not yet sent to the target; NULL if there are none */
 	size_t start, len;
 	bool ended, closed;
 };
 
 struct relay {
 	struct side sides[2];
-	struct way ways[2]; /* ways[i] leads from sides[i] to the other side */
+	struct way ways[2]; /* ways[i] leads from sides[i] to the other one of the two sides */
 	bool broken;	    /* bytes of the connection were lost */
 	struct loop *loop;
-	struct loop_watch *gone_timer; /* the timer of LIMIT_RELAY_GONE_MS; set while a side is
+	struct loop_watch *gone_timer; /* the timer of LIMIT_RELAY_GONE_MS; set while a peer is
 				        * gone */
 	bool moved;		       /* bytes were delivered since gone_timer was set */
 	relay_ended_fn *ended;
@@ -80,8 +81,8 @@ static ssize_t relay_send(int to, const uint8_t *bytes, size_t len)
 	return n;
 }
 
-/* Sends as many bytes of the way as its target takes now. If all bytes are sent and the way has
- * ended, also tells the target that no more bytes come. */
+/* Sends as many bytes of the way as its target accepts at present. If all bytes are sent and the
+ * way has ended, also shuts down the target's sending direction. */
 static void relay_deliver(struct relay *relay, int from)
 {
 	struct way *way = &relay->ways[from];
@@ -121,7 +122,8 @@ static void relay_take(struct relay *relay, int from)
 		drop_bytes(way);
 		return;
 	}
-	if (n < 0) { /* the target was reset, so no byte can go in either direction any more */
+	if (n < 0) { /* the target was reset, so no byte can be passed on in either direction any
+		      * more */
 		relay_lose(relay, &relay->ways[0]);
 		relay_lose(relay, &relay->ways[1]);
 		return;
@@ -131,10 +133,10 @@ static void relay_take(struct relay *relay, int from)
 	relay_deliver(relay, from);
 }
 
-/* Returns whether the hang-up (LOOP_HUP) of a side must be watched. The hang-up is watched after
- * the side has sent its last byte. For a side with relay_hurry() it is watched from the beginning,
- * but only until it was reported once: otherwise the loop would report the hang-up again and
- * again. */
+/* Returns true if the loop must watch a side for LOOP_HUP, the hang-up. The hang-up is watched
+ * after the side has sent its last byte. For a side with relay_hurry() it is watched from the
+ * beginning, but only until it was reported once: otherwise the loop would report the hang-up again
+ * and again. */
 static bool hears_hang_up(const struct relay *relay, int side)
 {
 	const struct way *from = &relay->ways[side], *to = &relay->ways[!side];
@@ -158,7 +160,7 @@ static uint32_t relay_wants(const struct relay *relay, int side)
 	return events;
 }
 
-/* Watches the events that are needed now on both sides. Returns true when the connection is
+/* Watches the events that are needed at present on both sides. Returns true when the connection is
  * over. */
 static bool relay_settle(struct relay *relay)
 {
@@ -213,8 +215,8 @@ static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 	if ((events & (LOOP_IN | LOOP_HUP | LOOP_ERR)) && !relay->ways[i].ended &&
 	    relay->ways[i].len == 0)
 		relay_take(relay, i);
-	/* The side is gone and takes nothing more, and the relay still holds bytes of it. The other
-	 * side may still take these bytes. If the other side never does so, the timer ends the
+	/* The peer of this side has closed the connection, and the relay still has bytes from it.
+	 * The other side may still accept these bytes. If it does not, the timer ends the
 	 * connection. */
 	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].len > 0 && side->hurried &&
 	    !side->gone) {
@@ -222,8 +224,8 @@ static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 		side->gone = true;
 		await_slow_reader(relay);
 	}
-	/* The side has sent its last byte, and now it also takes nothing more. So the way to this
-	 * side is closed, and bytes that it holds are lost. */
+	/* The peer of this side has sent its last byte before, and now accepts no more bytes
+	 * either. So the way to this side is closed, and the bytes of that way are lost. */
 	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].ended)
 		relay_lose(relay, &relay->ways[!i]);
 	if (relay_settle(relay))
@@ -247,8 +249,9 @@ struct relay *relay_new(struct loop *loop, int a, int b, relay_ended_fn *ended, 
 	relay->loop = loop;
 	for (int i = 0; i < 2; i++) {
 		relay->sides[i] = (struct side){.relay = relay, .fd = fds[i]};
-		/* Small messages are sent at once, and a peer whose host has gone is noticed.
-		 * Sockets that are not TCP refuse both options; that does no harm. */
+		/* TCP_NODELAY makes the kernel send small messages at once. SO_KEEPALIVE makes it
+		 * notice a peer whose host has disappeared. Sockets other than TCP refuse both
+		 * options, which does no harm. */
 		setsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		setsockopt(fds[i], SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	}
@@ -268,9 +271,9 @@ void relay_hurry(struct relay *relay, int side)
 	relay->sides[side].hurried = true;
 }
 
-/* Returns whether `fd` is a TCP socket, by an option that only TCP sockets have. The address of the
- * socket is not asked for: the system call filter of a confined process may allow getsockopt() but
- * not getsockname(). */
+/* Returns true if `fd` is a TCP socket. Finds this out by an option that only TCP sockets have.
+ * getsockname() is not used, since the system call filter of a confined process may allow only
+ * getsockopt(). */
 static bool is_tcp(int fd)
 {
 	int no_delay;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256, by the system's library for it. */
+/* SHA-256, by a library of the operating system. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 
@@ -10,7 +10,7 @@
 #define SHA256_TEXT (2 * SHA256_BYTES + 1)
 
 /* The state of a computation. A copy of a state can be continued separately. The struct has room
- * for the state of the library of any system; each library has its own type for its state. */
+ * for the state of each system's library, which has its own type for it. */
 struct __attribute__((may_alias)) sha256 {
 	uint64_t state[26];
 };

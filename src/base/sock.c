@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes, connects and accepts Unix sockets, which are named in a directory that is open as a
- * descriptor. */
+/* Makes, connects and accepts Unix sockets. Each socket is named by a directory, which is open as a
+ * descriptor, and a file name. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -69,8 +69,8 @@ int sock_connect_at(int dirfd, const char *name, struct error *err)
 		return error_errno(err, errno, "socket");
 	if (check_socket_name(name, err) < 0)
 		return -1;
-	/* connect() waits while the backlog is full. Without the timeout it would wait for ever if
-	 * the listener accepts nothing. */
+	/* connect() waits while the listener's queue is full. Without the timeout it would wait for
+	 * ever if the listener accepts no connections. */
 	if (set_send_timeout(fd, limit_get(LIMIT_DIAL_MS), err) < 0)
 		return -1;
 	do
@@ -83,9 +83,9 @@ int sock_connect_at(int dirfd, const char *name, struct error *err)
 			name);
 	if (rc < 0)
 		return refuse_socket("connect to", name, err);
-	/* On macOS setting the timeout fails with EINVAL if the peer has gone already. This is not
-	 * an error: the caller must still be able to read the peer's last bytes, such as a
-	 * refusal. */
+	/* On macOS setting the timeout fails with EINVAL if the peer has already disconnected. This
+	 * is not an error, because the caller must still be able to read the peer's last bytes, for
+	 * example a refusal. */
 	if (set_send_timeout(fd, 0, &why) < 0 && why.errnum != EINVAL)
 		return error_copy(err, &why);
 	return steal_fd(&fd);

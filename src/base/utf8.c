@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/utf8.h"
 
-/* Sets *bad as Unicode recommends: one U+FFFD replaces all bytes that could be the beginning of a
- * valid sequence. If there are no such bytes, it replaces one byte. */
+/* If there is no valid sequence, sets *bad as Unicode recommends: one U+FFFD replaces all bytes
+ * that are the beginning of a valid sequence but not all of it, or one byte if there are no such
+ * bytes. */
 size_t utf8_sequence(const uint8_t *p, size_t left, size_t *bad)
 {
 	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	/* The bounds for the second byte exclude overlong forms, surrogates, and numbers above
+	/* The range of the second byte excludes overlong forms, surrogates, and numbers above
 	 * U+10FFFF. */
 	uint8_t low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
 	uint8_t high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides which characters a person sees as they are. The ranges come from properties of the
- * Unicode Character Database: Default_Ignorable_Code_Point and Bidi_Control (is_unseen),
- * Extended_Pictographic (is_emoji), and General_Category Zs (is_foreign_blank). If a whole block
- * has one use, the range is the whole block. The ranges of takes_joiners are the blocks of those
- * scripts that may have joiners by RFC 5892, appendix A (because of their Joining_Type or a
- * virama).
+ * Decides which characters can be shown to a person unchanged. The ranges come from properties of
+ * the Unicode Character Database: Default_Ignorable_Code_Point and Bidi_Control (is_unseen),
+ * Extended_Pictographic (is_emoji), and General_Category Zs (is_foreign_blank). If all characters
+ * of a Unicode block belong to such a property, the range is the whole block. The ranges of
+ * takes_joiners are the blocks of those scripts that may have joiners by RFC 5892, appendix A
+ * (because of their Joining_Type or a virama).
  */
 #include "base/cleanup.h"
 #include "base/utf8.h"
@@ -20,7 +20,7 @@ struct range {
 	uint32_t first, last;
 };
 
-/* Returns whether one of the ranges, which must be sorted, contains the code. */
+/* Returns true if one of the ranges, which must be sorted, contains the code. */
 static bool is_of_ranges(uint32_t code, const struct range *ranges, size_t count)
 {
 	for (size_t i = 0; i < count && code >= ranges[i].first; i++)
@@ -29,14 +29,15 @@ static bool is_of_ranges(uint32_t code, const struct range *ranges, size_t count
 	return false;
 }
 
-/* Returns whether a character is a control, of one byte or of two: terminals obey both kinds. */
+/* Returns true if a character is a control character, of one byte or of two: terminals obey both
+ * kinds. */
 static bool is_control(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
-/* Returns whether a character is invisible, changes the direction of writing, or is an end of a
- * line that only some programs know. */
+/* Returns true if a character is invisible, changes the direction of writing, or is a line end that
+ * only some programs recognise. */
 static bool is_unseen(uint32_t code)
 {
 	static const struct range ranges[] = {
@@ -107,7 +108,7 @@ static bool is_joiner(uint32_t code)
 	return code == ZERO_WIDTH_NON_JOINER || code == ZERO_WIDTH_JOINER;
 }
 
-/* Returns whether a character is an invisible sign of a script that takes joiners, and acts on the
+/* Returns true if a character is an invisible sign of a script with joiners, and changes the
  * letters beside it: an invisible stacker or number joiner (Indic_Syllabic_Category), or the Syriac
  * abbreviation mark. */
 static bool is_stacker(uint32_t code)
@@ -122,16 +123,16 @@ static bool is_stacker(uint32_t code)
 	return is_of_ranges(code, signs, ARRAY_SIZE(signs));
 }
 
-/* Returns whether a character is invisible when it stands alone. This is also true for joiners, the
- * emoji selector and signs that act on the letters beside them. */
+/* Returns true if a character is invisible without its neighbours. This includes joiners, the emoji
+ * selector and signs that change the letters beside them. */
 static bool is_unseen_alone(uint32_t code)
 {
 	return is_joiner(code) || code == EMOJI_SELECTOR || is_stacker(code) || is_unseen(code);
 }
 
-/* Returns whether a joiner is text. A joiner is text between two emoji, and beside a letter of a
- * script that takes joiners, unless it is beside another invisible character. Several joiners, or a
- * joiner and another invisible character, could form a hidden text. */
+/* Returns true if a joiner is text. It is text between two emoji, and beside a letter of a script
+ * with joiners, unless it is beside another invisible character. Several joiners, or a joiner and
+ * another invisible character, could form a hidden text. */
 static bool does_join(const struct utf8_reader *at, uint32_t behind)
 {
 	if (at->code == ZERO_WIDTH_JOINER && is_emoji(behind) &&
@@ -141,7 +142,7 @@ static bool does_join(const struct utf8_reader *at, uint32_t behind)
 	       !is_unseen_alone(at->before) && !is_unseen_alone(behind);
 }
 
-/* Returns whether the emoji selector is text. It is text behind an emoji, and between a digit, '#'
+/* Returns true if the emoji selector is text. It is text after an emoji, and between a digit, '#'
  * or '*' and the keycap sign. */
 static bool does_select(uint32_t before, uint32_t behind)
 {
@@ -149,7 +150,7 @@ static bool does_select(uint32_t before, uint32_t behind)
 							 before == '#' || before == '*'));
 }
 
-/* Returns whether a character is a blank (General_Category Zs) other than that of ASCII. */
+/* Returns true if a character is a blank (General_Category Zs) other than the ASCII blank. */
 static bool is_foreign_blank(uint32_t code)
 {
 	static const struct range ranges[] = {
@@ -165,9 +166,9 @@ static bool is_blank(uint32_t code)
 	return code == ' ' || code == '\t' || is_foreign_blank(code);
 }
 
-/* Returns whether a blank other than that of ASCII is text. Such a blank is text between words, and
- * beside blanks of the same kind. Blanks of different kinds side by side, and a blank at the end of
- * a line, could form a hidden text. */
+/* Returns true if a blank other than the ASCII blank is text. Such a blank is text between words,
+ * and beside blanks of the same kind. Blanks of different kinds side by side, and a blank at the
+ * end of a line, could form a hidden text. */
 static bool does_space(const struct utf8_reader *at, uint32_t behind)
 {
 	return (!is_blank(at->before) || at->before == at->code) &&
@@ -184,7 +185,7 @@ static uint32_t code_of(const uint8_t *c, size_t len)
 	return code;
 }
 
-/* Returns the code of the character at text. Returns 0 at the end of the text (`left` is 0), and
+/* Returns the code of the character at `text`; 0 at the end of the text (`left` is 0), and
  * REPLACEMENT for bytes that are not UTF-8. */
 static uint32_t code_at(const uint8_t *text, size_t left)
 {

@@ -10,7 +10,7 @@
 #define LISTENERS_MAX 1024
 #define FIRST_ROOM 1024
 
-/* The ways out of the machine (ways.h) that this process remembers. */
+/* The ways out of the machine that this process remembers (ways.h). */
 static struct {
 	unsigned long long *inodes;
 	size_t count, room;
@@ -26,8 +26,8 @@ void ways_forget_by(ways_open_fn *open, ways_accepted_fn *accepted)
 	own.accepted_fn = accepted;
 }
 
-/* Makes room for one more inode. First forgets the sockets that are closed. Then enlarges the array
- * if at least half of it is still in use. */
+/* Makes room for one more inode. First forgets the sockets that are closed. Then, if at least half
+ * of the array is still in use, enlarges the array. */
 static int make_room(struct error *err)
 {
 	unsigned long long *grown;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* Only the header of xxHash is used. A shared library would slow down each start of the command
- * line, and the guest's program is static. */
+ * line, and the guest's program is linked statically. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -30,10 +30,10 @@ static bool has_up(const char *target)
 	return false;
 }
 
-/* Returns whether a relative target stays in the tree. ".." components at the beginning of the
- * target lead only through directories of the tree, which are not links. ".." after another
- * component is refused, so the other components lead only down. If one of the components is a link,
- * this function has checked that link too. */
+/* Returns true if a relative target stays in the tree. ".." components at the beginning of the
+ * target are followed only from directories of the tree, which are not symbolic links. ".." after
+ * another component is refused, so all other components lead downwards. If one of them is a
+ * symbolic link, its target is checked separately by this function. */
 static bool stays_inside(const char *path, const char *target)
 {
 	size_t depth = depth_of(path);
@@ -55,8 +55,8 @@ static bool stays_inside(const char *path, const char *target)
 	}
 }
 
-/* Returns the part of an absolute target behind `root`, without leading slashes: "" if `target` is
- * `root` itself. Returns NULL if `target` is neither `root` nor below `root`. */
+/* Returns the part of an absolute target after `root`, without "/" at its beginning: "" if `target`
+ * is equal to `root`. Returns NULL if `target` is neither `root` nor below `root`. */
 static const char *below(const char *root, const char *target)
 {
 	size_t len = strlen(root);

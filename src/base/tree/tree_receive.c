@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The received data are hostile: a name in them may lead through a link that the sender sent
- * before. So the parent of each entry is opened below the root that this receiver made, and links
- * are refused on the way. Each entry is made anew: an entry that exists is never opened to write.
+ * Receives a tree. The received data may be hostile: a path in them may lead through a symbolic
+ * link that the sender sent before. So the parent directory of each entry is opened below the root
+ * that this receiver made, and symbolic links in the path are refused. Each entry is newly made: an
+ * entry that exists is never opened for writing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,13 +29,14 @@ struct receiver {
 	const struct tree_line *line;
 	const struct tree_target *target;
 	const char *links_within;
-	char temporary[64]; /* the name of the root until it is complete */
-	int file;	    /* a descriptor of the root, if the root is a file; else -1 */
-	bool file_named;    /* the file exists under the temporary name */
-	int root;	    /* a descriptor of the root, if the root is a directory; else -1 */
+	char temporary[64]; /* the temporary name of the root, until the root is complete */
+	int file;	    /* a descriptor of the root, if the root is a file; otherwise -1 */
+	bool file_named;    /* the root is a file and has the temporary name */
+	int root;	    /* a descriptor of the root, if the root is a directory; otherwise -1 */
 	struct tree_digest *digest;
-	uint64_t received; /* bytes of contents that were received so far, for progress() */
-	uint64_t counted;  /* bytes so far that count against the limit */
+	uint64_t received; /* the number of bytes of contents that were received so far, for
+			    * progress() */
+	uint64_t counted;  /* the number of bytes so far that count against the limit */
 	uint64_t open;	   /* the number of directories that are not complete yet */
 	/* The path of the directory whose 'd' was the last entry, so that an 'o' or an 'r' may
 	 * follow; "": the last entry was another one. */
@@ -102,8 +104,9 @@ static int tell_entry(const struct receiver *r, struct error *err)
 	return r->line->entry(r->line->entry_data, &told, err);
 }
 
-/* Opens the directory that has the last component of path; *name becomes that component. Writes to
- * path, and restores path before it returns. Returns the descriptor, or -1 on failure. */
+/* Opens the directory that contains the last component of `path`, and sets *name to that component.
+ * Changes `path` meanwhile, and restores it before returning. Returns the descriptor, or -1 with an
+ * error. */
 static int open_entry_parent(const struct receiver *r, char *path, const char **name,
 			     struct error *err)
 {
@@ -170,7 +173,8 @@ static int receive_data(struct receiver *r, int to, struct error *err)
 		holes = holes || chunk.kind == TREE_HOLE;
 	}
 	if (chunk.kind == TREE_BREAK) {
-		/* The sender has broken off. The next entry must be the error that says why. */
+		/* The sender has stopped in the middle of the file. Its next entry must be the
+		 * error that gives the reason. */
 		if (tree_get_entry(&r->in, &r->entry, err) < 0)
 			return -1;
 		return r->entry.type == TREE_ERROR ? tree_error_of(&r->entry, err)
@@ -208,8 +212,8 @@ static int set_attributes(const struct receiver *r, int fd, const struct tree_en
 	return 0;
 }
 
-/* Writes the contents of a file and sets its attributes. The attributes are copied first, because
- * receive_data() overwrites r->entry with the sender's error if the sender breaks off. */
+/* Writes the contents of a file and sets its attributes. The attributes are copied first: if the
+ * sender stops in the middle, receive_data() overwrites r->entry with the sender's error. */
 static int fill_file(struct receiver *r, int fd, struct error *err)
 {
 	const struct tree_entry entry = {
@@ -236,8 +240,8 @@ static int make_link(struct receiver *r, int dir, const char *name, struct error
 	return 0;
 }
 
-/* Makes one more name for a file that this receiver made. linkat() without flags follows no link
- * in the last component. */
+/* Makes a hard link to a file that this receiver made. linkat() without flags does not follow a
+ * symbolic link in the last component. */
 static int make_hard_link(struct receiver *r, int dir, const char *name, struct error *err)
 {
 	const char *old = NULL;
@@ -348,9 +352,9 @@ static int end_dir(struct receiver *r, struct error *err)
 /* --- temporary names ------------------------------------------------------------------------- */
 
 /*
- * A receiver that is killed leaves its data under its temporary name. Each receiver holds a lock on
- * its root (flock(2)) for as long as it runs. So a root without a lock was left behind, and the
- * next receiver into the same directory removes it.
+ * If a receiver is killed, its data remain under its temporary name. Each receiver has a lock on
+ * its root (flock(2)) as long as it runs. So a root without a lock belongs to a killed receiver,
+ * and the next receiver into the same directory removes it.
  */
 #define TEMPORARY ".microagent-"
 #define RANDOM_DIGITS 16
@@ -367,8 +371,8 @@ static int name_temporary(struct receiver *r, struct error *err)
 	return 0;
 }
 
-/* Returns whether `name` is a temporary name that was chosen by a receiver with the same `maker` in
- * its struct tree_line as this receiver. */
+/* Returns true if `name` is a temporary name of a receiver that has the same `maker` in its struct
+ * tree_line as this receiver. */
 static bool has_own_maker(const struct receiver *r, const char *name)
 {
 	char start[sizeof(r->temporary)];
@@ -379,7 +383,7 @@ static bool has_own_maker(const struct receiver *r, const char *name)
 	       !name[len + RANDOM_DIGITS];
 }
 
-/* Removes the file dir/name if this user owns the file and no receiver holds its lock. If the
+/* Removes the file dir/name if this user owns the file and no receiver has a lock on it. If the
  * removal fails, a later receiver tries again. */
 static void remove_if_left(int dir, const char *name)
 {
@@ -409,12 +413,13 @@ static void remove_left(const struct receiver *r)
 			remove_if_left(dir, entry->d_name);
 }
 
-/* Locks the root, which was just made and is open as `fd`. In the meantime another receiver may
- * have removed the root, if it seemed to be left behind. Returns false if another receiver holds
- * the lock, or if the root has lost its name. */
+/* Locks the root, which was just made and is open as `fd`. Before that, another receiver may have
+ * removed the root, because it had no lock. Returns false if another receiver has the lock, or if
+ * the root no longer has its temporary name. */
 static bool lock_root(const struct receiver *r, int fd)
 {
-	/* On a file system without locks, no receiver removes anything. */
+	/* On a file system without locks, no receiver removes files of others, so this receiver
+	 * goes on without a lock. */
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return false;
 	return fd_has_name(fd, r->target->dir, r->temporary);
@@ -422,7 +427,7 @@ static bool lock_root(const struct receiver *r, int fd)
 
 /* --- the root -------------------------------------------------------------------------------- */
 
-/* The largest number of attempts to make a root. An attempt fails if another receiver locks or
+/* The greatest number of attempts to make a root. An attempt fails if another receiver locks or
  * removes the root before this receiver has locked it. */
 #define ATTEMPTS 8
 
@@ -444,7 +449,7 @@ static int make_root_dir(const struct receiver *r)
 	return fd;
 }
 
-/* Makes the root under a new temporary name and locks it. *fd becomes the open root. */
+/* Makes the root with a new temporary name and locks it. Sets *fd to the descriptor of the root. */
 static int make_root(struct receiver *r, int (*make)(const struct receiver *r), int *fd,
 		     struct error *err)
 {
@@ -472,9 +477,9 @@ static int receive_root_file(struct receiver *r, struct error *err)
 {
 	if (r->target->dir < 0)
 		return receive_data(r, r->target->file, err);
-	/* The file is made without a name if the file system can do that: then nothing is left if
-	 * this process is killed. The file is locked at once: it gets its temporary name at the
-	 * end, and must not look left behind at that time. */
+	/* The file is made without a name if the file system supports this: then nothing remains if
+	 * this process is killed. The file is locked now. At the end it gets its temporary name,
+	 * and without a lock another receiver could then remove it. */
 	r->file = file_open_nameless(r->target->dir, O_WRONLY);
 	if (r->file >= 0) {
 		(void)flock(r->file, LOCK_EX | LOCK_NB);
@@ -621,8 +626,8 @@ void tree_answer(int fd, const struct error *result)
 	snprintf(entry.text, sizeof(entry.text), "%s", result->msg);
 	if (tree_put_entry(w, &entry, NULL) < 0 || tree_flush(w, NULL) < 0)
 		return;
-	/* If a connection is closed while it has unread bytes, the answer may be lost. So all that
-	 * the other side still sends is read first. */
+	/* If a connection is closed while there are unread bytes, the peer may lose the answer. So
+	 * all bytes that the peer still sends are read first. */
 	(void)shutdown(fd, SHUT_WR);
 	while (read(fd, w->bytes, sizeof(w->bytes)) > 0)
 		;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files may change while they are sent, and a hostile user may change them on purpose. Each
- * file is opened once, without following a link, except a link at the root. Only bytes that were
- * read from that descriptor are sent, and at most as many as the file had when it was opened.
+ * Sends a tree. The files may change while they are sent, and a hostile user may change them on
+ * purpose. Each file is opened once. Symbolic links are not followed, except at the root. Only
+ * bytes that were read from that descriptor are sent. Their number is at most the size that the
+ * file had when it was opened.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,14 +24,14 @@ struct sender {
 	struct tree_digest *digest;
 	struct tree_links *links;
 	dev_t device;
-	uint64_t sent;		 /* bytes of contents that were sent so far, for progress() */
-	uint64_t counted;	 /* bytes so far that count against the limit */
+	uint64_t sent;		 /* the number of bytes of contents that were sent so far, for
+				  * progress() */
+	uint64_t counted;	 /* the number of bytes so far that count against the limit */
 	struct tree_entry entry; /* the entry that is being sent */
 	struct tree_writer out;
 };
 
-/* The flags with which files are opened. O_NONBLOCK is set so that a FIFO does not block the
- * sender. */
+/* The flags for opening files. With O_NONBLOCK a FIFO does not block the sender. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 static int put_bytes(struct sender *s, enum tree_type type, const struct stat *st, const char *text,
@@ -73,8 +74,8 @@ static int cannot_read(struct sender *s, struct error *err)
 	return -1;
 }
 
-/* Counts contents against the limit. If the limit is reached, sends TREE_BREAK: the receiver is
- * inside a file, where it accepts only chunks. */
+/* Counts contents against the limit. If the limit is exceeded, sends TREE_BREAK, because in the
+ * middle of a file the receiver accepts only chunks. */
 static int count_contents(struct sender *s, uint64_t more, struct error *err)
 {
 	if (tree_count(s->line, &s->counted, more, err) == 0)
@@ -83,8 +84,8 @@ static int count_contents(struct sender *s, uint64_t more, struct error *err)
 	return -1;
 }
 
-/* Sends the data from *at up to `until`, and moves *at behind the data that were sent. Returns 1 if
- * all data were sent; 0 if the file ended before `until`; -1 on failure. */
+/* Sends the data from the offset *at up to `until`, and sets *at to the offset after the sent data.
+ * Returns 1 if all data were sent; 0 if the file ended before `until`; -1 on failure. */
 static int send_data(struct sender *s, int fd, uint64_t *at, uint64_t until, struct error *err)
 {
 	while (*at < until) {
@@ -113,9 +114,9 @@ static int send_data(struct sender *s, int fd, uint64_t *at, uint64_t until, str
 	return 1;
 }
 
-/* Sends the hole from *at up to the next data of a sparse file, and moves *at behind the hole.
- * Returns 1 if data follow, and sets *end to the end of these data. Returns 0 if the hole reaches
- * up to `size`; -1 on failure. */
+/* Sends the hole from the offset *at up to the next data of a sparse file, and sets *at to the
+ * offset after the hole. Returns 1 if data follow, and sets *end to the end of these data. Returns
+ * 0 if the hole extends to `size`; -1 on failure. */
 static int send_hole(struct sender *s, int fd, uint64_t *at, uint64_t size, uint64_t *end,
 		     struct error *err)
 {
@@ -140,8 +141,8 @@ static int send_hole(struct sender *s, int fd, uint64_t *at, uint64_t size, uint
 	return 1;
 }
 
-/* Sends the contents of a file. Data that are appended after fstat() are not sent, unless the size
- * was 0: such a file is read to its end, because files of /proc have size 0. */
+/* Sends the contents of a file. Data that are appended after fstat() are not sent. But a file whose
+ * size was 0 is read to its end, because files in /proc have the size 0. */
 static int send_contents(struct sender *s, int fd, const struct stat *st, struct error *err)
 {
 	uint64_t size = st->st_size > 0 ? (uint64_t)st->st_size : INT64_MAX, at = 0;

@@ -47,8 +47,8 @@
 
 #include "base/error.h"
 
-/* The first byte that this project's program for files in the guest sends. This byte shows that the
- * program runs. The agent itself would send a frame, which begins with another byte. */
+/* The first byte that the program for files in the guest sends. It shows that this program runs.
+ * The agent itself would send a frame, which begins with another byte. */
 #define FILES_GREETING "+"
 
 #define TREE_ENTRY_BYTES 512u
@@ -69,11 +69,11 @@ struct tree_told {
 /* One end of a stream, with its limits and the callbacks that report the progress. */
 struct tree_line {
 	int fd;
-	int cancel; /* when this descriptor is readable, the work stops with ERR_UNAVAILABLE; -1: no
-		     * descriptor. Nothing is read from the descriptor. */
-	/* If the other side neither sends nor takes a byte for this time, the work stops with
-	 * ERR_TIMEOUT. 0: no limit. In milliseconds. Each byte restarts this time, so a slow copy
-	 * is not stopped. */
+	int cancel; /* if this descriptor becomes readable, the work stops with ERR_UNAVAILABLE; -1:
+		     * there is no such descriptor. The work reads nothing from it. */
+	/* A time in ms; 0: no limit. If the peer neither sends nor accepts a byte for this time,
+	 * the work stops with ERR_TIMEOUT. The time begins anew with each byte, so a slow copy is
+	 * not stopped. */
 	int silence_ms;
 	bool answers;	/* tree_send() waits for the receiver's answer, and returns the answer as
 			 * its result */
@@ -82,17 +82,17 @@ struct tree_line {
 	 * entry below the root; 0: no limit. The receiver of an upper layer counts the bytes of an
 	 * entry's texts if they are more, so that what `entry` is told is bounded too. */
 	uint64_t limit;
-	/* For tree_receive(): TREE_MAKER hex digits that are the same for all receivers under one
-	 * kernel, and that are a part of their temporary names. A receiver first removes the
-	 * temporary files that a killed receiver of the same maker has left in the directory. A
-	 * living receiver is recognised by its lock. Locks that are held under another kernel may
-	 * not be visible, so only names with the same maker are removed. NULL: nothing is
-	 * removed. */
+	/* For tree_receive(): TREE_MAKER hex digits, which are the same for all receivers that run
+	 * under one kernel. They are a part of the receivers' temporary names. A receiver first
+	 * removes the temporary files that a killed receiver of the same maker has left in the
+	 * directory. A living receiver is recognised by its lock. A lock of a process under another
+	 * kernel may not be visible here, so only names with the same maker are removed. NULL:
+	 * nothing is removed. */
 	const char *maker;
-	/* Is called often, with the number of bytes of files' contents so far and the path that is
-	 * being copied. May be NULL. */
+	/* Called often, with the number of bytes of files' contents that were copied so far, and
+	 * the path that is being copied. May be NULL. */
 	void (*progress)(void *data, uint64_t bytes, const char *path);
-	/* Is called when either side has left out an entry. May be NULL. */
+	/* Called when this side or the peer has left out an entry. May be NULL. */
 	void (*skipped)(void *data, const char *path, const char *why);
 	void *data;
 	/* The tree is the upper layer of an overlay. tree_send() sends whiteouts, opaque directories
@@ -113,26 +113,26 @@ struct tree_line {
 };
 
 /* Sends a file or directory. `root_fd` and `path` name it as for openat(); `root_fd` may be
- * AT_FDCWD. If `confined` is set, the path is resolved as if `root_fd` were "/", so that no link
- * leads out of `root_fd`. Links below the path are sent as links. Other file systems below the path
- * are left out. A failure is also sent to the receiver. */
+ * AT_FDCWD. If `confined` is true, the path is resolved as if `root_fd` were "/", so that no
+ * symbolic link leads out of `root_fd`. Symbolic links below the path are sent as such. Other file
+ * systems below the path are left out. A failure is also sent to the receiver. */
 int tree_send(int root_fd, const char *path, bool confined, const struct tree_line *to,
 	      struct error *err);
 
-/* A target: the place to which a received tree is written. */
+/* A target: the path at which a received tree is written. */
 struct tree_target {
 	int dir;	 /* a descriptor of the directory of the target; -1: the target is `file` */
 	int file;	 /* if `dir` is -1: a descriptor to which the contents of a regular file are
 			  * written */
-	char name[256];	 /* the name in `dir` of a new file, or of a file that will be replaced */
-	bool in_path;	 /* the path that was given to tree_target_open() is a directory, and `dir`
-			  * is this directory */
+	char name[256];	 /* the name in `dir` that the received file or directory gets */
+	bool in_path;	 /* the path given to tree_target_open() is an existing directory, which is
+			  * `dir` */
 	char *host_path; /* the name of the target in messages; NULL: `name` */
 };
 /*
- * Opens a target. If `path` names a directory, the target is `name_within` in this directory. Else
- * the target is `path` itself, whose directory must exist. The target may be new or a regular file.
- * It is an error if the target is a link.
+ * Opens a target. If `path` names a directory, the target is `name_within` in this directory.
+ * Otherwise the target is `path` itself, whose directory must exist. The target may be missing or a
+ * regular file. A symbolic link is refused.
  */
 int tree_target_open(int root_fd, const char *path, bool confined, const char *name_within,
 		     struct tree_target *out, struct error *err);
@@ -140,19 +140,20 @@ int tree_target_open(int root_fd, const char *path, bool confined, const char *n
 void tree_target_close(struct tree_target *target);
 
 /*
- * Receives a stream to its end and puts the result at the target. The result has no name, or a
- * temporary name, until it is complete. So other processes see the whole result or nothing. A
- * directory can only be received under a new name. The user of this process becomes the owner; only
- * the permission bits of the mode are used. On failure nothing is left behind.
+ * Receives a stream to its end and puts the result at the target. Until the result is complete, it
+ * has no name or a temporary name. So other processes see the whole result or nothing. A directory
+ * can be received only if the target does not exist. The user of this process becomes the owner;
+ * only the permission bits of the mode are used. On failure nothing is left behind.
  *
- * `links_within` is the absolute path of the copied tree, as the sender sees it. Links that lead
- * out of the tree are left out, and absolute links that stay in the tree are made relative. NULL:
- * links are taken as they are.
+ * `links_within` is the absolute path of the copied tree, as the sender sees it. Symbolic links
+ * that lead out of the tree are left out, and absolute ones that stay in the tree are made
+ * relative. NULL: symbolic links are not changed.
  */
 int tree_receive(const struct tree_line *from, const struct tree_target *target,
 		 const char *links_within, struct error *err);
-/* Answers the sender of a stream that was received or refused. *result is the error; its code is 0
- * for a success. Then reads until the sender closes, so that the sender gets the answer. */
+/* Answers the sender of a stream that was received or refused. *result is the error; its code is
+ * ERR_NONE for a success. Then reads until the sender closes, so that the sender gets the
+ * answer. */
 void tree_answer(int fd, const struct error *result);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* This file finds the directory and the name for a file or tree that will be received. */
+/* Finds the directory and the name for a file or tree that will be received. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,8 +41,8 @@ static int set_target_name(struct tree_target *target, const char *name, struct 
 	return error_set(err, ERR_CONFLICT, "%s already exists and is not a regular file", name);
 }
 
-/* Opens the directory that has the last component of path: "." if path has no slash. *last becomes
- * the last component. Returns the descriptor, or -1 on failure. */
+/* Opens the directory that contains the last component of `path`: "." if `path` has no slash. Sets
+ * *last to the last component. Returns the descriptor, or -1 with an error. */
 static int open_parent_of(int root_fd, const char *path, bool confined, const char **last,
 			  struct error *err)
 {
@@ -70,7 +70,7 @@ int tree_target_open(int root_fd, const char *path, bool confined, const char *n
 		dir = open_parent_of(root_fd, path, confined, &name, err);
 	if (dir < 0)
 		return -1;
-	/* A directory that was removed has no links, and no file can be made in it. */
+	/* A directory that was removed has the link count 0, and no file can be made in it. */
 	if (fstat(dir, &st) < 0)
 		return error_errno(err, errno, "%.300s", path);
 	if (!st.st_nlink)

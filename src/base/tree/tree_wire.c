@@ -10,8 +10,9 @@
 #include "base/frame.h"
 
 /* ENTRY_HEAD is the size in bytes of an entry without its texts: type, mode, mtime, nanoseconds of
- * mtime, size, and the lengths of two texts. SPACE_LEAST is the smallest room, in bytes, for which
- * a chunk of data is begun. A packet of at most SPACE_LEAST bytes is not halved any more. */
+ * mtime, size, and the lengths of two texts. SPACE_LEAST is the smallest room in the buffer, in
+ * bytes, for which a chunk of data is begun. It is also the size, in bytes, below which a packet is
+ * not halved any more. */
 enum { ENTRY_HEAD = 1 + 4 + 8 + 4 + 8 + 4 + 4, DIGEST_BYTES = 8, SPACE_LEAST = 4096 };
 #define NS_MAX 999999999u
 
@@ -65,9 +66,9 @@ int tree_error_of(const struct tree_entry *entry, struct error *err)
 	return error_set(err, code, "%s", entry->text);
 }
 
-/* Waits until `fd` is ready for `events`. Returns 0 if `fd` is ready; 1 if `duplex` is set and the
- * other side has sent something or has ended; -1 on failure: ERR_TIMEOUT after `silence_ms`,
- * ERR_UNAVAILABLE if `cancel` became readable, or the error of poll(). */
+/* Waits until `fd` is ready for `events`. Returns 0 if `fd` is ready; 1 if `duplex` is true and the
+ * peer has sent something or closed the connection; -1 on failure. ERR_TIMEOUT: `silence_ms` have
+ * passed. ERR_UNAVAILABLE: `cancel` became readable. */
 static int wait_line(int fd, int cancel, int silence_ms, short events, bool duplex,
 		     struct error *err)
 {
@@ -102,7 +103,7 @@ static int spoken(struct tree_writer *w, struct error *err)
 
 static int write_all(struct tree_writer *w, struct error *err)
 {
-	/* send() must not block if the other side may send, or if a cancel or a time limit may end
+	/* send() must not block if the peer may send bytes, or if a cancel or a time limit may end
 	 * the transfer. In these cases only poll() waits. */
 	const bool waits = w->duplex || w->cancel >= 0 || w->silence_ms > 0;
 	size_t sent = 0, most = sizeof(w->bytes);
@@ -122,7 +123,7 @@ static int write_all(struct tree_writer *w, struct error *err)
 			sent += (size_t)n;
 		} else if ((errno == ENOMEM || errno == ENOBUFS) && most > SPACE_LEAST) {
 			/* A vsock socket needs one block of kernel memory for each packet. If the
-			 * kernel has no such block, half as many bytes are tried. */
+			 * kernel has no such block, a packet of half the size is tried. */
 			most /= 2;
 		} else if (errno != EINTR && errno != EAGAIN) {
 			return w->duplex && (errno == EPIPE || errno == ECONNRESET)
@@ -237,8 +238,8 @@ void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *di
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Reads more bytes into the buffer, behind the bytes in it. The caller makes sure that the buffer
- * has room. Returns 0 if at least one byte was read, else -1. */
+/* Reads more bytes, and appends them to the bytes in the buffer. The caller ensures that the buffer
+ * has room. Returns 0 if at least one byte was read, otherwise -1 with an error. */
 static int read_more(struct tree_reader *r, struct error *err)
 {
 	ssize_t n;
@@ -259,8 +260,8 @@ static int read_more(struct tree_reader *r, struct error *err)
 	return 0;
 }
 
-/* Returns the next `len` bytes, which stay valid until the next call, or NULL on failure. The
- * caller makes sure that `len` bytes fit into the buffer. */
+/* Returns the next `len` bytes, which stay valid until the next call, or NULL with an error. The
+ * caller ensures that `len` bytes fit into the buffer. */
 static const uint8_t *take_bytes(struct tree_reader *r, size_t len, struct error *err)
 {
 	const uint8_t *at;
@@ -332,8 +333,8 @@ int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tre
 		return tree_damaged(err);
 	if (out->kind != TREE_DATA && out->kind != TREE_HOLE)
 		return 0;
-	/* An empty chunk is refused, because empty chunks do not count against the limit, and a
-	 * sender could send them without end. A correct sender sends no empty chunk. */
+	/* An empty chunk is refused. It would not count against the limit, so a sender could send
+	 * empty chunks without end. A correct sender sends none. */
 	if (out->length == 0)
 		return tree_damaged(err);
 	tree_digest_add(digest, p, TREE_CHUNK_HEAD);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads and writes the entries and chunks of tree_stream.h as bytes, with a buffer for each
- * direction. So several small files need only one system call, and data are read from a file
- * directly into the buffer that is sent.
+ * direction. With the buffer, several small files need only one system call. Data are read from a
+ * file directly into the buffer that is sent.
  */
 #ifndef BASE_TREE_WIRE_H
 #define BASE_TREE_WIRE_H
@@ -38,7 +38,7 @@ enum tree_chunk_kind {
 #define TREE_CHUNK ((size_t)128 * 1024)
 #define TREE_CHUNK_HEAD 9
 #define TREE_BUFFER (2 * TREE_CHUNK)
-/* The greatest depth of directories that are nested in each other. */
+/* The greatest depth of nested directories. */
 #define TREE_DEPTH_MAX 128
 
 struct tree_entry {
@@ -53,33 +53,34 @@ struct tree_entry {
 
 struct tree_chunk {
 	enum tree_chunk_kind kind;
-	uint64_t length; /* the length of the chunk in bytes: for TREE_DATA at most TREE_CHUNK, else
-			  * at most INT64_MAX */
+	uint64_t length; /* the length of the chunk in bytes: at most TREE_CHUNK for TREE_DATA,
+			  * otherwise at most INT64_MAX */
 };
 
 /* --- writing: the buffer is sent when it is full, and by tree_flush() ------------------------ */
 
 struct tree_writer {
 	int fd;
-	int cancel;	/* a descriptor, as in struct tree_line */
-	int silence_ms; /* a time limit, as in struct tree_line */
-	bool duplex;	/* the other side may send bytes */
-	bool spoken;	/* the other side has sent bytes, so no more is sent to that side */
+	int cancel;	/* the descriptor that cancels the work, as in struct tree_line */
+	int silence_ms; /* the time limit in ms, as in struct tree_line */
+	bool duplex;	/* the peer may send bytes while this side writes */
+	bool spoken;	/* the peer has sent bytes, so this side sends no more */
 	size_t len;
 	uint8_t bytes[TREE_BUFFER];
 };
 
 int tree_flush(struct tree_writer *w, struct error *err);
-/* Writes an entry. The caller must set only the members that entries of this type need. */
+/* Writes an entry. The caller must set only those members of *entry that its type needs. */
 int tree_put_entry(struct tree_writer *w, const struct tree_entry *entry, struct error *err);
-/* Writes a hole, and adds it to `digest`. */
+/* Writes a hole of `length` bytes, and adds it to `digest`. */
 int tree_put_hole(struct tree_writer *w, uint64_t length, struct tree_digest *digest,
 		  struct error *err);
 int tree_put_file_end(struct tree_writer *w, uint64_t length, const struct tree_digest *digest,
 		      struct error *err);
 int tree_put_break(struct tree_writer *w, struct error *err);
-/* Returns room for *room bytes of data of one chunk, at least SPACE_LEAST bytes. The caller writes
- * data to this room, and then calls tree_chunk_commit() with the number of bytes written. */
+/* Returns a pointer to room for *room bytes of data of one chunk, at least SPACE_LEAST bytes; NULL
+ * with an error. The caller writes data to this room, and then calls tree_chunk_commit() with the
+ * number of bytes written. */
 uint8_t *tree_chunk_space(struct tree_writer *w, size_t *room, struct error *err);
 void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *digest);
 
@@ -88,11 +89,11 @@ void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *di
 struct tree_reader {
 	int fd;
 	int cancel, silence_ms;
-	size_t start, end; /* the bytes from start to end were received and are not used yet */
+	size_t start, end; /* the bytes from start to end were received and are not processed yet */
 	uint8_t bytes[TREE_BUFFER];
 };
 
-/* Reads an entry. Checks that its type is known, that its texts have no NUL, and that its
+/* Reads an entry. Checks that its type is known, that its texts contain no NUL, and that its
  * nanoseconds are in range. */
 int tree_get_entry(struct tree_reader *r, struct tree_entry *out, struct error *err);
 /* Reads the head of a chunk. Checks that its kind is known and its length is in range. Adds the
@@ -100,8 +101,8 @@ int tree_get_entry(struct tree_reader *r, struct tree_entry *out, struct error *
 int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tree_chunk *out,
 		   struct error *err);
 int tree_get_digest(struct tree_reader *r, uint64_t *out, struct error *err);
-/* Stores where the next data of the chunk are, and returns their length, from 1 to `max` bytes. The
- * data are valid until the next call. Returns 0 on failure. */
+/* Sets *data to the next data of the chunk, and returns their length, from 1 to `max` bytes. The
+ * data are valid until the next call. Returns 0 with an error on failure. */
 size_t tree_get_data(struct tree_reader *r, size_t max, const uint8_t **data, struct error *err);
 
 /* Returns whether no component of a path is empty, "." or "..", none is longer than 255 bytes, and

@@ -76,8 +76,7 @@ struct channels {
 					     * or shut are tried again */
 };
 
-/* --- connecting to the guest
- * ------------------------------------------------------------------- */
+/* --- connecting to the guest ------------------------------------------------------------------ */
 
 /* Reads the TCP port to which a socket is bound, in network order. *out is 0 if the socket is bound
  * to no port, or is not a TCP/IP socket. Returns 0, or -1 with errno. */

@@ -264,8 +264,7 @@ static void on_guest_dials(struct loop *loop, int fd, uint32_t events, void *dat
 	}
 }
 
-/* --- making and freeing
- * ------------------------------------------------------------------------- */
+/* --- making and freeing ----------------------------------------------------------------------- */
 
 struct control_stream *control_stream_new(struct loop *loop, int listen_fd, const json_t *config,
 					  bool workload, const struct control_stream_events *events,

@@ -95,8 +95,7 @@ int live_audit_begin(struct live *live, struct error *err)
 	return 0;
 }
 
-/* --- writing events
- * ----------------------------------------------------------------------------- */
+/* --- writing events --------------------------------------------------------------------------- */
 
 static void on_sync_timer(struct loop *loop, void *data);
 
@@ -208,8 +207,7 @@ static int write_waiting(struct live *live, struct error *err)
 	return tell_gap(live, &audit->lost, "there was no room on the disk", err);
 }
 
-/* --- events that could not be written to the audit log
- * ----------------------------------------- */
+/* --- events that could not be written to the audit log ---------------------------------------- */
 
 /* If the event is an alarm (AUDIT_CRITICAL), writes it to the security log now, even if the audit
  * log has no room: the security log may be on another disk. `item` is one of the items of
@@ -270,8 +268,7 @@ static void note_unwritten(struct live *live)
 		log_line(&live->log, "audit: %s", err.msg);
 }
 
-/* --- a log that was removed or replaced
- * -------------------------------------------------------- */
+/* --- a log that was removed or replaced ------------------------------------------------------- */
 
 static bool is_taken_away(const struct live_audit *audit)
 {
@@ -461,8 +458,7 @@ void live_audit_step(struct live *live, const char *subsystem, const char *event
 		json_decref(data);
 }
 
-/* --- events that a guest causes
- * ------------------------------------------------------------------ */
+/* --- events that a guest causes --------------------------------------------------------------- */
 
 static void tell_suppressed_events(struct live *live, bool of_full)
 {

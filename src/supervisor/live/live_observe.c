@@ -40,8 +40,7 @@ struct live_observe {
 	json_t *shares;		       /* the shares that the guest can see */
 };
 
-/* --- the coverage
- * ------------------------------------------------------------------------------- */
+/* --- the coverage ----------------------------------------------------------------------------- */
 
 static void can_see(struct live *live, const char *what, bool can, const struct error *why)
 {
@@ -202,8 +201,7 @@ void live_observe_plugged(struct live *live)
 	live->observe->vmm.allowed = 0;
 }
 
-/* --- events of the session
- * ---------------------------------------------------------------------- */
+/* --- events of the session -------------------------------------------------------------------- */
 
 /* Notes for audit.coverage if the VMM's children and sockets can be watched. The sockets of a VMM
  * with its own vsock device are not watched, since it opens a socket for each connection to the

@@ -44,8 +44,7 @@ static void note_shares(struct live *live)
 	}
 }
 
-/* --- removing shares again
- * ---------------------------------------------------------------------- */
+/* --- removing shares again -------------------------------------------------------------------- */
 
 static void on_detached(void *data, const struct error *why)
 {

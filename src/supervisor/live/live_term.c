@@ -208,8 +208,7 @@ int live_term_set(struct live *live, const json_t *request, struct control_clien
 	return 0;
 }
 
-/* --- sessions with a client as lifeline
- * --------------------------------------------------------- */
+/* --- sessions with a client as lifeline ------------------------------------------------------- */
 
 static void on_holder_gone(void *data, bool let_go)
 {

@@ -144,8 +144,7 @@ void live_time_end(struct live *live)
 	live->time.fd = -1;
 }
 
-/* --- a machine that was paused or saved
- * --------------------------------------------------------- */
+/* --- a machine that was paused or saved ------------------------------------------------------- */
 
 int live_time_resume(struct live *live, uint64_t from_ns, struct error *err)
 {

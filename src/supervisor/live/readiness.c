@@ -193,8 +193,7 @@ void readiness_sever(struct readiness *readiness)
 	record_probe(readiness, &readiness->target, "", &err);
 }
 
-/* --- making and freeing
- * ------------------------------------------------------------------------- */
+/* --- making and freeing ----------------------------------------------------------------------- */
 
 struct readiness *readiness_new(struct loop *loop, int workspace_fd, struct error *err)
 {

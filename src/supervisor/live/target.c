@@ -272,8 +272,7 @@ struct target_attempt *target_reach(struct target *target, uint64_t deadline_ns,
 	return NULL;
 }
 
-/* --- making and freeing a target
- * ---------------------------------------------------------------- */
+/* --- making and freeing a target -------------------------------------------------------------- */
 
 static int split_target(struct target *target, const char *text, struct error *err)
 {

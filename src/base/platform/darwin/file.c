@@ -161,8 +161,7 @@ int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 	return fchmodat(dirfd, name, mode, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : fail_with(EACCES);
 }
 
-/* --- a file that no process writes to
- * ----------------------------------------------------------- */
+/* --- a file that no process writes to --------------------------------------------------------- */
 
 int file_hold(int fd, uint64_t ms)
 {

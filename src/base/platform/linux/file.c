@@ -124,8 +124,7 @@ int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 	return -1;
 }
 
-/* --- a file that no process writes to
- * ----------------------------------------------------------- */
+/* --- a file that no process writes to --------------------------------------------------------- */
 
 /* Returns true if, on the file system of `fd`, no file can change while a process holds a lease
  * (F_SETLEASE) on it. On a network file system, an overlay or a FUSE file system, files can change

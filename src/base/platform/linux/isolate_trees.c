@@ -130,8 +130,7 @@ static int enter_new_root(const struct isolate_reach *reach, struct error *err)
 	return rc;
 }
 
-/* --- open directories
- * --------------------------------------------------------------------------- */
+/* --- open directories ------------------------------------------------------------------------- */
 
 static int replace_directories(DIR *fds, const struct isolate_reach *reach, struct error *err)
 {
@@ -159,8 +158,7 @@ static int replace_directories(DIR *fds, const struct isolate_reach *reach, stru
 	return 0;
 }
 
-/* --- the new root
- * ------------------------------------------------------------------------------- */
+/* --- the new root ----------------------------------------------------------------------------- */
 
 static int make_trees(const struct isolate_reach *reach, struct error *err)
 {

@@ -19,8 +19,7 @@
  * mount points of all items. */
 #define STAGE_OPTIONS "mode=0755,size=64k"
 
-/* --- a mapped owner
- * ----------------------------------------------------------------------------- */
+/* --- a mapped owner --------------------------------------------------------------------------- */
 
 struct renaming {
 	const struct stat *st;

@@ -17,12 +17,12 @@
 
 #define PROC_STAGE "/sys"
 #define PROC_STAGE_MAX 32
-/* Room for the name of an item, like "/sys/31", with its NUL. */
+/* The size of the path of an item, like "/sys/31", with its NUL. */
 #define PROC_STAGE_NAME 16
 
 struct proc_stage_item {
-	char *path; /* the path of the file when it was added; NULL: the item is a device node that
-		     * is made anew */
+	char *path; /* the path of the file when it was added; NULL: the item is a new device
+		     * node */
 	dev_t node;
 	uid_t owner;
 	dev_t device;

@@ -455,8 +455,7 @@ void live_quarantine_prepare(void)
 	ways_forget_by(keep_open, note_all_accepted);
 }
 
-/* --- counting the connections that remain
- * ------------------------------------------------------ */
+/* --- counting the connections that remain ----------------------------------------------------- */
 
 /* Returns the number of sockets through which the guest can still send or receive; -1 with an
  * error. The supervisor must be stopped during the call. */

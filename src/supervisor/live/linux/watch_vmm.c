@@ -208,8 +208,7 @@ static json_t *ask_what_is_new(struct watch_vmm *watch, struct error *err)
 	return json_load_strict(out.bytes + front, out.len - front, err);
 }
 
-/* --- in the process that may read the VMM's entries in /proc
- * ------------------------------------ */
+/* --- in the process that may read the VMM's entries in /proc ---------------------------------- */
 
 int watch_vmm_expect(struct watch_vmm *watch, const struct proc *vmm, struct error *err)
 {
