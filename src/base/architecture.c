@@ -43,7 +43,7 @@ enum architecture architecture_from_word(const char *word)
 }
 
 /* ELF by its specification (System V ABI, "ELF Header"): class 2 is 64-bit, data 1 is
- * little-endian. Both architectures are little-endian, so a big-endian program is for neither of
+ * little-endian. Both amd64 and arm64 are little-endian, so a big-endian program is for neither of
  * them. */
 #define ELF_HEADER 64
 #define ELF_CLASS 4

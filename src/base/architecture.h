@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Processor architectures. Their names are those of the protocol; Go and the OCI use the same
- * names. */
+/* Processor architectures. The names of the architectures are those of the protocol, which Go and
+ * the OCI use too. */
 #ifndef BASE_ARCHITECTURE_H
 #define BASE_ARCHITECTURE_H
 

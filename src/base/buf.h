@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A byte buffer that grows up to a limit. It has a read position, so that it can also be a
+/* A byte buffer that grows up to a limit. The buffer has a read position, so that it can also be a
  * queue. */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H

@@ -41,8 +41,8 @@ void clock_rfc3339(int64_t real_ns, char out[25])
 	}
 	struct date d = date_of_day(day);
 	unsigned ms = (unsigned)(rest / (int64_t)NS_PER_MS), s = ms / 1000;
-	/* The % operators show the compiler that the text fits. They change no number, since the
-	 * largest 64-bit number of nanoseconds is a time in the year 2262. */
+	/* The % operators show the compiler that the text fits. The operators change no number,
+	 * since the largest 64-bit number of nanoseconds is a time in the year 2262. */
 	snprintf(out, CLOCK_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", d.year % 10000,
 		 d.month % 100, d.day % 100, s / 3600 % 100, s / 60 % 60, s % 60, ms % 1000);
 }

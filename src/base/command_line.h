@@ -14,7 +14,7 @@
 #include "base/error.h"
 
 /* Stores a value in its field, or fails with a message that says what is wrong with the value. The
- * parser puts the option's name in front of this message. `value` belongs to argv. It is NULL if
+ * parser puts the option's name in front of this message. `value` belongs to argv, and is NULL if
  * the option has no value. */
 typedef int option_take_fn(void *field, const char *value, struct error *err);
 

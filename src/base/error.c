@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/platform/system.h"
 
-/* The header replaces these functions by macros when a file is analysed. Their definitions must not
- * be replaced. */
+/* The header replaces the names of these functions by macros when clang's analyzer reads a file.
+ * Here the functions themselves are defined, so the macros are removed. */
 #ifdef __clang_analyzer__
 #undef error_set
 #undef error_errno

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Errors. Every function that can fail has `struct error *err` as its last parameter and returns 0
- * or -1 (or NULL). On failure it leaves its outputs unchanged. It never logs and never exits.
- * Callers put context in front of a message with error_prefix(). A message only states what is
- * wrong. The front end adds what to do next, which it finds by the reason of the error. Only a
- * program's main() prints. A struct error belongs to the caller. The struct contains no pointers.
- * So nothing has to be freed, and an error can be reported even when no memory is left.
+ * or -1 (or NULL). On failure such a function leaves its outputs unchanged. No such function logs
+ * or exits. Callers put context in front of a message with error_prefix(). A message only states
+ * what is wrong. The front end adds what to do next, which it finds by the reason of the error.
+ * Only a program's main() prints. A struct error belongs to the caller. The struct contains no
+ * pointers. So nothing has to be freed, and an error can be reported even when no memory is left.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H

@@ -40,8 +40,8 @@ int fd_memfd(const char *name, const void *data, size_t len, struct error *err);
  * passed first. `deadline_ns` is a time of clock_mono_ns(); UINT64_MAX: there is no deadline. */
 int fd_wait(int fd, short events, uint64_t deadline_ns, struct error *err);
 /* Stores the remaining time until the deadline in *left, and returns `left`; returns NULL if there
- * is no deadline. The time is 0 if the deadline has passed. It is also 0 if the clock is virtual,
- * since a virtual clock would never reach the deadline. */
+ * is no deadline. The time is 0 if the deadline has passed. The time is also 0 if the clock is
+ * virtual, since a virtual clock would never reach the deadline. */
 const struct timespec *fd_time_left(uint64_t deadline_ns, struct timespec *left);
 /* Returns true if the path dirfd/name names the file that is open as `fd`, and not a symbolic link
  * to it. A lock belongs to a file and not to its path. So a process that has locked a file must

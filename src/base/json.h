@@ -22,8 +22,8 @@
  * message has the line and the column. The document may be a value of any type. */
 json_t *json_load_strict(const void *data, size_t len, struct error *err);
 /* Parses JSON like json_load_strict(), but accepts an escaped NUL inside a string value. For
- * callers that read every string by json_get_string(). That function refuses the NUL too, and its
- * error names the field instead of a line and a column. */
+ * callers that read every string by json_get_string(). json_get_string() refuses the NUL too, and
+ * its error names the field instead of a line and a column. */
 json_t *json_load_nul(const void *data, size_t len, struct error *err);
 /* Parses JSON of a sender that is not trusted, like json_load_strict(). First counts the objects,
  * arrays and commas, and refuses more than `most` of them with ERR_INVALID. Jansson needs about 80

@@ -3,7 +3,7 @@
  * Every limit, interval and deadline of the system, in one table. The code reads them by
  * limit_get(), and the command `contract` prints them. The environment variable
  * MICROAGENT_TEST_LIMIT_<NAME> changes one limit for one process, so that end-to-end tests can
- * shorten it. Its value is a decimal number in the unit of the limit.
+ * shorten it. The value of the variable is a decimal number in the unit of the limit.
  */
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H

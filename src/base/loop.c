@@ -2,8 +2,8 @@
 /*
  * Every watch is in exactly one of two lists of the loop: a timer is in `timers`, which is sorted
  * by deadline, and any other watch is in `watches`. A removed watch leaves its list at once and is
- * marked dead. Its memory is freed only at the end of the round, since the round's array of events,
- * or an iteration, may still point to the watch.
+ * marked dead. The watch's memory is freed only at the end of the round, since the round's array of
+ * events, or an iteration, may still point to the watch.
  */
 #include "base/loop.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/packet.h"
 
-/* Fixed numbers that identify packets of type PACKET_LINK. They are in fields that are otherwise
- * unused in such packets. */
+/* Fixed numbers that identify packets of type PACKET_LINK, in fields that are otherwise unused in
+ * such packets. */
 #define LINK_FLAGS UINT32_C(0x6d616c6b)
 #define LINK_FORMAT 1
 

@@ -114,7 +114,7 @@ static int copy_data(int from, const struct stat *st, int to, const uint64_t *sp
 {
 	off_t position = lseek(from, 0, SEEK_CUR);
 	/* This number may be greater than the copy needs, because it also counts blocks without
-	 * data. That only makes the check stricter. */
+	 * data. A greater number only makes the check stricter. */
 	uint64_t needed = (uint64_t)st->st_blocks * 512 + (spare ? *spare : 0);
 	struct statvfs fs;
 	int rc;

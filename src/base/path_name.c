@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for paths and names as text. They read no file. For these functions "/" is the only
+/* Functions for paths and names as text, which read no file. For these functions "/" is the only
  * separator, also on Windows, because many of the paths are those of guests. */
 #include <errno.h>
 #include <stdlib.h>

@@ -91,14 +91,14 @@ int proc_hold(pid_t pid, struct proc *out, struct error *err);
 void proc_let_go(struct proc *p);
 /* Sends SIGKILL to the process. If there is a broker, the broker sends the signal. */
 int proc_kill(const struct proc *p, struct error *err);
-/* The broker's duty for proc_kill(). It kills only processes that descend from the client of the
- * broker. The duty's data is an int: the pidfd of one more process that may be killed; -1: there is
- * no such process. */
+/* The broker's duty for proc_kill(). The broker kills only processes that descend from the client
+ * of the broker. The duty's data is an int: the pidfd of one more process that may be killed; -1:
+ * there is no such process. */
 extern const struct broker_duty proc_kill_duty;
 int proc_signal(const struct proc *p, int signal, struct error *err);
-/* Runs a program until it exits. Its stdin is /dev/null, and its stdout is appended to `out` (NULL:
- * stdout is /dev/null). ERR_TIMEOUT: the deadline passed, and the program was killed. ERR_IO: the
- * exit code is not 0, and the message has the last part of stderr. */
+/* Runs a program until it exits. The program's stdin is /dev/null, and its stdout is appended to
+ * `out` (NULL: stdout is /dev/null). ERR_TIMEOUT: the deadline passed, and the program was killed.
+ * ERR_IO: the exit code is not 0, and the message has the last part of stderr. */
 int proc_run(const char *const *argv, struct buf *out, uint64_t deadline_ns, struct error *err);
 /* Runs a program like proc_run(), as root in the user namespace userns_fd (> 0), which this process
  * owns. */

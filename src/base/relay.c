@@ -215,9 +215,9 @@ static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 	if ((events & (LOOP_IN | LOOP_HUP | LOOP_ERR)) && !relay->ways[i].ended &&
 	    relay->ways[i].len == 0)
 		relay_take(relay, i);
-	/* The peer of this side has closed the connection, and the relay still has bytes from it.
-	 * The other side may still accept these bytes. If it does not, the timer ends the
-	 * connection. */
+	/* The peer of this side has closed the connection, while the relay still has bytes of that
+	 * peer. The other side may still accept these bytes. If the other side does not accept
+	 * them, the timer ends the connection. */
 	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].len > 0 && side->hurried &&
 	    !side->gone) {
 		relay_lose(relay, &relay->ways[!i]);

@@ -130,9 +130,9 @@ static bool is_unseen_alone(uint32_t code)
 	return is_joiner(code) || code == EMOJI_SELECTOR || is_stacker(code) || is_unseen(code);
 }
 
-/* Returns true if a joiner is text. It is text between two emoji, and beside a letter of a script
- * with joiners, unless it is beside another invisible character. Several joiners, or a joiner and
- * another invisible character, could form a hidden text. */
+/* Returns true if a joiner is text. A joiner is text between two emoji, and beside a letter of a
+ * script with joiners, unless it is beside another invisible character. Several joiners, or a
+ * joiner and another invisible character, could form a hidden text. */
 static bool does_join(const struct utf8_reader *at, uint32_t behind)
 {
 	if (at->code == ZERO_WIDTH_JOINER && is_emoji(behind) &&
@@ -142,8 +142,8 @@ static bool does_join(const struct utf8_reader *at, uint32_t behind)
 	       !is_unseen_alone(at->before) && !is_unseen_alone(behind);
 }
 
-/* Returns true if the emoji selector is text. It is text after an emoji, and between a digit, '#'
- * or '*' and the keycap sign. */
+/* Returns true if the emoji selector is text. The selector is text after an emoji, and between a
+ * digit, '#' or '*' and the keycap sign. */
 static bool does_select(uint32_t before, uint32_t behind)
 {
 	return is_emoji(before) || (behind == KEYCAP && ((before >= '0' && before <= '9') ||

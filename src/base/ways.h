@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The ways out of a machine: the connections and listeners that a broker has opened for its
- * machine. They are remembered by the inodes of their sockets. The kernel lists each open socket by
- * its inode, whichever process has the socket open, and also while the socket is being passed from
- * one process to another (SCM_RIGHTS). So the broker can find out if one of these sockets is still
- * open, without knowing which process has it open.
+ * machine. The broker remembers these connections and listeners by the inodes of their sockets. The
+ * kernel lists each open socket by its inode, whichever process has the socket open, and also while
+ * the socket is being passed from one process to another (SCM_RIGHTS). So the broker can find out
+ * if one of these sockets is still open, without knowing which process has it open.
  */
 #ifndef BASE_WAYS_H
 #define BASE_WAYS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The main program of microagent-<backend>-supervisor. There is one executable for each backend.
- * They are compiled from the same sources, with another value of the macro BACKEND. */
+ * All executables are compiled from the same sources, with another value of the macro BACKEND. */
 #include "supervisor/supervisor.h"
 
 #ifndef BACKEND

@@ -32,8 +32,8 @@ struct options {
 	/* For start: links_fd is the descriptor of a document that lists the network cards. taps_fd
 	 * is the first of the descriptors of their taps. -1: there are none. */
 	int links_fd, taps_fd;
-	/* For start: the descriptor of a socket that listens on the host's loopback. Its
-	 * connections are led to the same port on the guest's loopback. -1: there is none. */
+	/* For start: the descriptor of a socket that listens on the host's loopback. A connection
+	 * to this socket is led to the same port on the guest's loopback. -1: there is none. */
 	int loopback_fd;
 	/* For start: the number from which the ids of the machine's cells are made. The caller
 	 * gives the number if it runs in a pid namespace of its own, where pids of several machines

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The supervisor program. It reads one request from stdin, writes one answer to stdout, and exits.
- * The commands start and run also start a live supervisor (live.h), which keeps the machine. Each
- * command has its own file.
+ * The supervisor program. The program reads one request from stdin, writes one answer to stdout,
+ * and exits. The commands start and run also start a live supervisor (live.h), which keeps the
+ * machine. Each command has its own file.
  */
 #ifndef SUPERVISOR_SUPERVISOR_H
 #define SUPERVISOR_SUPERVISOR_H
@@ -23,9 +23,9 @@ struct call {
 	uint64_t begun_ns; /* the monotonic time at which the process started */
 };
 
-/* The function of one command. It fills in the response. response_build() then decides which blocks
- * of the response are written to stdout. If the function fails and has set response->event, the
- * answer has the error and this event. */
+/* The function of one command. The function fills in the response. response_build() then decides
+ * which blocks of the response are written to stdout. If the function fails and has set
+ * response->event, the answer has the error and this event. */
 typedef int command_fn(const struct call *call, struct response *response, struct error *err);
 
 command_fn cmd_host, cmd_check, cmd_prepare, cmd_start, cmd_console, cmd_inspect, cmd_stop,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Watches directories. A watch is a descriptor that becomes readable when something has changed in
- * one of its directories. It may also become readable without such a change, so the caller must
- * examine the directory itself. */
+ * one of its directories. The descriptor may also become readable without such a change, so the
+ * caller must examine the directory itself. */
 #ifndef BASE_PLATFORM_DIR_WATCH_H
 #define BASE_PLATFORM_DIR_WATCH_H
 

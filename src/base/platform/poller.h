@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The poller: the call of the operating system by which the loop waits, for a set of descriptors
- * and one deadline. Only loop.c uses the poller. Its events are those of loop.h.
+ * and one deadline. Only loop.c uses the poller. The poller's events are those of loop.h.
  */
 #ifndef BASE_PLATFORM_POLLER_H
 #define BASE_PLATFORM_POLLER_H

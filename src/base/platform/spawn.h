@@ -2,7 +2,7 @@
 /*
  * The parts of proc_spawn() whose implementation depends on the operating system. Only proc_spawn.c
  * uses them. The functions declared after spawn_fork() are called between fork() and exec(), where
- * only async-signal-safe calls are allowed. They return -1 with errno on failure.
+ * only async-signal-safe calls are allowed. The functions return -1 with errno on failure.
  */
 #ifndef BASE_PLATFORM_SPAWN_H
 #define BASE_PLATFORM_SPAWN_H

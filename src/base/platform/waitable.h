@@ -25,8 +25,9 @@ int signal_fd_open(const sigset_t *set);
 /* Reads a pending signal from the descriptor and returns its number; 0 if no signal is pending. */
 int signal_fd_take(int fd);
 
-/* Opens a timer. Its descriptor becomes readable after `ms` milliseconds, and stays readable until
- * timer_fd_is_due() is called. timer_fd_is_due() returns true if the time has passed. */
+/* Opens a timer. The timer's descriptor becomes readable after `ms` milliseconds, and stays
+ * readable until timer_fd_is_due() is called. timer_fd_is_due() returns true if the time has
+ * passed. */
 int timer_fd_open(uint64_t ms);
 bool timer_fd_is_due(int timer);
 

@@ -173,8 +173,8 @@ static int receive_data(struct receiver *r, int to, struct error *err)
 		holes = holes || chunk.kind == TREE_HOLE;
 	}
 	if (chunk.kind == TREE_BREAK) {
-		/* The sender has stopped in the middle of the file. Its next entry must be the
-		 * error that gives the reason. */
+		/* The sender has stopped in the middle of the file. The sender's next entry must be
+		 * the error that gives the reason. */
 		if (tree_get_entry(&r->in, &r->entry, err) < 0)
 			return -1;
 		return r->entry.type == TREE_ERROR ? tree_error_of(&r->entry, err)

@@ -2,8 +2,8 @@
 /*
  * Sends a tree. The files may change while they are sent, and a hostile user may change them on
  * purpose. Each file is opened once. Symbolic links are not followed, except at the root. Only
- * bytes that were read from that descriptor are sent. Their number is at most the size that the
- * file had when it was opened.
+ * bytes that were read from that descriptor are sent. The number of sent bytes is at most the size
+ * that the file had when it was opened.
  */
 #include <errno.h>
 #include <fcntl.h>

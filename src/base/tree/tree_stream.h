@@ -47,8 +47,8 @@
 
 #include "base/error.h"
 
-/* The first byte that the program for files in the guest sends. It shows that this program runs.
- * The agent itself would send a frame, which begins with another byte. */
+/* The first byte that the program for files in the guest sends. The byte shows that this program
+ * runs. The agent itself would send a frame, which begins with another byte. */
 #define FILES_GREETING "+"
 
 #define TREE_ENTRY_BYTES 512u
@@ -83,11 +83,11 @@ struct tree_line {
 	 * entry's texts if they are more, so that what `entry` is told is bounded too. */
 	uint64_t limit;
 	/* For tree_receive(): TREE_MAKER hex digits, which are the same for all receivers that run
-	 * under one kernel. They are a part of the receivers' temporary names. A receiver first
-	 * removes the temporary files that a killed receiver of the same maker has left in the
-	 * directory. A living receiver is recognised by its lock. A lock of a process under another
-	 * kernel may not be visible here, so only names with the same maker are removed. NULL:
-	 * nothing is removed. */
+	 * under one kernel. The digits are a part of the receivers' temporary names. A receiver
+	 * first removes the temporary files that a killed receiver of the same maker has left in
+	 * the directory. A living receiver is recognised by its lock. A lock of a process under
+	 * another kernel may not be visible here, so only names with the same maker are removed.
+	 * NULL: nothing is removed. */
 	const char *maker;
 	/* Called often, with the number of bytes of files' contents that were copied so far, and
 	 * the path that is being copied. May be NULL. */

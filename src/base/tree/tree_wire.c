@@ -11,8 +11,8 @@
 
 /* ENTRY_HEAD is the size in bytes of an entry without its texts: type, mode, mtime, nanoseconds of
  * mtime, size, and the lengths of two texts. SPACE_LEAST is the smallest room in the buffer, in
- * bytes, for which a chunk of data is begun. It is also the size, in bytes, below which a packet is
- * not halved any more. */
+ * bytes, for which a chunk of data is begun. A packet of at most SPACE_LEAST bytes is not halved
+ * any more. */
 enum { ENTRY_HEAD = 1 + 4 + 8 + 4 + 8 + 4 + 4, DIGEST_BYTES = 8, SPACE_LEAST = 4096 };
 #define NS_MAX 999999999u
 
@@ -333,8 +333,8 @@ int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tre
 		return tree_damaged(err);
 	if (out->kind != TREE_DATA && out->kind != TREE_HOLE)
 		return 0;
-	/* An empty chunk is refused. It would not count against the limit, so a sender could send
-	 * empty chunks without end. A correct sender sends none. */
+	/* An empty chunk is refused, because it would not count against the limit, so a sender
+	 * could send empty chunks without end. A correct sender sends none. */
 	if (out->length == 0)
 		return tree_damaged(err);
 	tree_digest_add(digest, p, TREE_CHUNK_HEAD);

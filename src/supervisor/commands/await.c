@@ -226,7 +226,7 @@ static int wait_and_conclude(struct await *await, enum accelerator accelerator,
 	if (!await->final && !await->quarantined && (is_run(await) || !await->ready) &&
 	    mend(await, err) < 0)
 		return -1;
-	/* The report ends when the live supervisor exits. Its lease becomes free at the same
+	/* The report ends when the live supervisor exits. The lease becomes free at the same
 	 * moment, or soon after. */
 	if (await->final && lease_wait_over(&await->record->ws, await->lease,
 					    limit_deadline(LIMIT_KILL_MS), err) < 0)

@@ -234,8 +234,8 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 	if (!disks ||
 	    ticket_spawn(&ticket, fds, &start->disks, call->options->taps_fd, log, &child, err) < 0)
 		return -1;
-	/* This process does not wait for the exit of the live supervisor, which may live longer. It
-	 * learns of the end from the report. */
+	/* This process does not wait for the exit of the live supervisor, which may live longer.
+	 * The end of the report shows that the live supervisor has exited. */
 	close(child.pidfd);
 	return 0;
 }

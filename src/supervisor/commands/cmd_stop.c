@@ -43,7 +43,7 @@ static enum asked ask_end(const struct record *record, enum command command, str
 			       &record->call->request->identity,
 			       record->call->options->keep_quarantined, deadline, err) == 0)
 		return ASKED;
-	/* If its socket is gone, the live supervisor is exiting: it removes the socket shortly
+	/* If there is no socket, the live supervisor is exiting: it removes its socket shortly
 	 * before its lease becomes free. */
 	return err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE ? ASKED : ASKED_IN_VAIN;
 }
@@ -162,7 +162,7 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 
 #define LOOK_NS (5 * (long)NS_PER_MS)
 
-/* Waits until a machine that is being put into quarantine is cut off. Its live supervisor refuses
+/* Waits until a machine that is being put into quarantine is cut off. The live supervisor refuses
  * to end such a machine. The command lock is not held. Returns true if the quarantine is proven.
  * Returns false if the machine ends, or is not cut off in time. This command must then end the
  * machine. */

@@ -3,9 +3,9 @@
  * The cgroup of a workspace. If the request names a group, the live supervisor makes a new group
  * below the named one and sets its limits. The live supervisor moves into the new group before it
  * starts any process, so every process of the workspace starts in that group. When the machine has
- * ended, the live supervisor moves back to the group in which it was started. It then kills the
- * processes that remain in the new group, and removes the new group. The named group is not
- * changed, except that controllers are enabled for its child groups.
+ * ended, the live supervisor moves back to the group in which it was started. The live supervisor
+ * then kills the processes that remain in the new group, and removes the new group. The named group
+ * is not changed, except that controllers are enabled for its child groups.
  *
  * If the request names no group, cgroup_find.h looks for a group. If no group is found, or if the
  * request says "inherit", all processes stay in the group in which the command was run.
@@ -57,7 +57,7 @@ int cgroup_take(const struct cgroup *cgroup, pid_t pid, struct error *err);
  * the group in which it was started does not exist any more. If the calling process has a broker,
  * the broker does this work, and the calling process must end within LIMIT_KILL_MS. */
 int cgroup_leave(struct cgroup *cgroup, struct error *err);
-/* The broker's duty that does the work of cgroup_leave(). Its data is the struct cgroup. */
+/* The broker's duty that does the work of cgroup_leave(). The duty's data is the struct cgroup. */
 extern const struct broker_duty cgroup_duty;
 void cgroup_free(struct cgroup *cgroup);
 

@@ -548,9 +548,9 @@ void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
 	json_auto_t *runtime = read_runtime(ws);
 	autoclose int watch = lease_watch(ws);
 
-	/* First kills the live supervisor, which is found as the child of its guard. It is killed
-	 * even if the record says that it has exited: while a guard exists, the record may be
-	 * wrong. */
+	/* First kills the live supervisor, which is found as the child of its guard. Does so even
+	 * if the record says that the live supervisor has exited: while a guard exists, the record
+	 * may be wrong. */
 	(void)kill_by_guard(ws);
 	if (!runtime || !runtime_is_of(ws, runtime))
 		return;
@@ -610,8 +610,8 @@ int leftover_remove_channels(const struct workspace *ws, struct error *err)
 }
 
 /* Removes the run directory with its sockets and links, which no process serves any more. Leaves a
- * subdirectory, and so also the run directory: only a VMM can have made it, and no process uses it.
- * It is removed with the workspace, or before the next start. */
+ * subdirectory, and so also the run directory: only a VMM can have made a subdirectory, and no
+ * process uses it. Both directories are removed with the workspace, or before the next start. */
 static void remove_run_dir(const struct workspace *ws)
 {
 	autoclose int fd =

@@ -19,10 +19,10 @@
 
 /* Returns true if runtime.json has the boot id of an earlier boot of the host. */
 bool leftover_of_another_boot(const struct workspace *ws);
-/* Returns true if the live supervisor that runtime.json names has exited. If it is just exiting,
- * first waits for its exit. If runtime.json names no live supervisor, returns false, and only the
- * lease shows if a process lives. If runtime.json belongs to another workspace or boot, returns
- * true only if there is no guard. */
+/* Returns true if the live supervisor that runtime.json names has exited. If that live supervisor
+ * is just exiting, first waits for its exit. If runtime.json names no live supervisor, returns
+ * false, and only the lease shows if a process lives. If runtime.json belongs to another workspace
+ * or boot, returns true only if there is no guard. */
 bool leftover_supervisor_is_gone(const struct workspace *ws);
 struct proc_list {
 	struct proc *at; /* an allocated array of `count` processes */
@@ -97,8 +97,8 @@ int leftover_await_companions(const struct leftover_companions *companions, uint
  * leftover_end_all() does. Ends no process outside the cgroup. */
 void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns);
 /* Removes the files that exist only while a live supervisor lives: the sockets, the VMM's
- * directory, and the file LEFTOVER_RESERVE. That file occupies space on the host's disk, which is
- * freed for the last records. */
+ * directory, and the file LEFTOVER_RESERVE. LEFTOVER_RESERVE occupies space on the host's disk,
+ * which is freed for the last records. */
 #define LEFTOVER_RESERVE "reserve"
 int leftover_remove_files(const struct workspace *ws, struct error *err);
 /* Removes all sockets of the workspace except control.sock. The removed sockets connect the host

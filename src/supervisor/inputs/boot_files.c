@@ -121,9 +121,9 @@ static void open_hashed(struct boot_files *files, enum boot_file which)
 		error_prefix(err, "%s", files->file[which].path);
 }
 
-/* Checks the unpacked kernel that belongs to a packed kernel. Compares only its architecture. That
- * both are the same kernel is not checked: a VMM that needs an unpacked kernel cannot boot the
- * packed one. */
+/* Checks the unpacked kernel that belongs to a packed kernel. Compares only its architecture. Does
+ * not check that both files are the same kernel: a VMM that needs an unpacked kernel cannot boot
+ * the packed one. */
 static int check_unpacked(int fd, enum architecture machine, struct error *err)
 {
 	unsigned char head[KERNEL_HEAD];
@@ -214,8 +214,8 @@ static int refuse_read_only_root(const char *path, struct error *err)
 }
 
 /* Returns true if the file must not be written, because it cannot be opened for writing, or because
- * its mode forbids writing. The mode is examined as well, since it does not stop root. It protects
- * a cached image from which many workspaces are cloned. */
+ * its mode forbids writing. The mode is examined as well, since it does not stop root. The mode
+ * protects a cached image from which many workspaces are cloned. */
 static bool is_read_only(const char *path, int fd)
 {
 	struct stat st;
@@ -260,8 +260,8 @@ static int check_layer(const struct boot_files *files, int fd, struct error *err
 	return layer_check(fd, (uint64_t)base.st_size, err);
 }
 
-/* Checks the disk of a macOS guest. Its format is unknown, so only its size is checked: it must
- * consist of whole sectors. */
+/* Checks the disk of a macOS guest. The format of such a disk is unknown, so only its size is
+ * checked: a disk must consist of whole sectors. */
 static int check_macos_disk(int fd, struct error *err)
 {
 	struct stat st;
@@ -480,8 +480,9 @@ static int tell_not_unpacked(const char *path, struct error *err)
 	return error_reason(err, REASON_KERNEL_PACKED, path);
 }
 
-/* Sets the error for a missing file. The error names only the file. It gives no advice, since the
- * advice depends on whether there is a workspace, and this function does not know that. */
+/* Sets the error for a missing file. The error names only the file. The error gives no advice,
+ * since the advice depends on the workspace: this function does not know if there is a
+ * workspace. */
 static int tell_missing(const struct boot_files *files, enum boot_file which, const char *path,
 			struct error *err)
 {

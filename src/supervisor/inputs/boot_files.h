@@ -2,9 +2,9 @@
 /*
  * The files from which a machine boots. For a Linux guest these are the kernel, the initrd, the
  * guest's init in the initrd, and the root file system. For a macOS guest these are the hardware
- * model, the machine identifier, the auxiliary storage and the disk. Each file is opened once. It
- * is hashed by the same descriptor that the machine gets, so the machine boots the file that was
- * checked.
+ * model, the machine identifier, the auxiliary storage and the disk. Each file is opened once. The
+ * digest is computed by the same descriptor that the machine gets, so the machine boots the file
+ * that was checked.
  */
 #ifndef SUPERVISOR_BOOT_FILES_H
 #define SUPERVISOR_BOOT_FILES_H
@@ -87,15 +87,15 @@ enum initrd_use {
 
 /* Opens the files that the config names, and hashes all except the root file system. If the backend
  * takes no packed kernels, opens K.vmlinux in place of a packed kernel K. A problem with a file is
- * not an error of this function. It is stored with the file, and boot_files_require() reports
- * it. */
+ * not an error of this function. Such a problem is stored with the file, and boot_files_require()
+ * reports it. */
 int boot_files_open(const struct config *config, const struct backend *backend, enum rootfs_use use,
 		    enum initrd_use initrd, struct boot_files *out, struct error *err);
 /*
  * Hashes the root file system, unless it could not be opened, or has not changed since it was last
  * hashed. Hashing may take long, so a command first calls this function before it takes the command
- * lock. It calls the function again under the lock, when no other process writes to the file, so
- * that the digest fits the recorded state.
+ * lock. The command calls the function again under the lock, when no other process writes to the
+ * file, so that the digest fits the recorded state.
  */
 void boot_files_hash_rootfs(struct boot_files *files);
 /* Marks the root file system and its base as taken (store/taken.h), so that no other machine can

@@ -12,8 +12,8 @@
  *
  * prepare records the digests of the archive and of the disk. After this the archive is not needed
  * any more, and may have other contents when the next workspace is prepared. So the archive's
- * digest is not compared. It only shows from which archive the disk was made. No guest can write to
- * the disk, so at every start the disk must have the recorded digest.
+ * digest is not compared. The digest only shows from which archive the disk was made. No guest can
+ * write to the disk, so at every start the disk must have the recorded digest.
  */
 #ifndef SUPERVISOR_BUNDLES_H
 #define SUPERVISOR_BUNDLES_H
@@ -68,7 +68,8 @@ int bundles_place(const struct config *config, const struct bundle_list *list,
 void bundles_close(struct bundle_list *list); /* closes the disks; accepts an empty list */
 
 /* Opens the disks that prepare made, and computes their digests. A problem with a disk is not an
- * error of this function. It is stored in bundle.error, and bundles_attach() reports it. */
+ * error of this function. Such a problem is stored in bundle.error, and bundles_attach() reports
+ * it. */
 int bundles_open(const struct config *config, const struct workspace *ws, struct bundle_list *out,
 		 struct error *err);
 /* Moves the bundles' disks from `list` to the end of `disks`, which then closes their

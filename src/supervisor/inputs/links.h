@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Network cards that the caller of start connects to taps of its own. They replace the network card
- * of the config. */
+/* Network cards that the caller of start connects to taps of its own. These cards replace the
+ * network card of the config. */
 #ifndef SUPERVISOR_LINKS_H
 #define SUPERVISOR_LINKS_H
 

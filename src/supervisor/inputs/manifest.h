@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The manifest: the file workspace.json, which prepare records. It is {format, identity, config,
- * artifacts, createdAt, preparedAt}. `config` is normalised. `artifacts` has the path and digest of
- * each file from which the machine boots.
+ * The manifest: the file workspace.json, which prepare records. The manifest is {format, identity,
+ * config, artifacts, createdAt, preparedAt}. `config` is normalised. `artifacts` has the path and
+ * digest of each file from which the machine boots.
  */
 #ifndef SUPERVISOR_MANIFEST_H
 #define SUPERVISOR_MANIFEST_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Checks images of root file systems. A guest may have written an image, so the host does not parse
- * its file system, but reads only a few numbers of the superblock. They are enough to find a
- * truncated download before the boot, where otherwise the guest's kernel would report it.
+ * its file system, but reads only a few numbers of the superblock. These numbers are enough to find
+ * a truncated download before the boot, where otherwise the guest's kernel would report it.
  */
 #include "supervisor/inputs/rootfs.h"
 

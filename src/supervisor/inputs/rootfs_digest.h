@@ -2,11 +2,11 @@
 /*
  * The digest of the root file system. Until a guest gets the file system for the first time, the
  * digest must be the one that prepare recorded; otherwise the file was changed. Afterwards the
- * guest writes to the file. Its present digest is then known only if no process of the workspace
- * lives, and the cache remembers a digest of the unchanged file (store/digests.h). The guard hashes
- * the disk when a machine has ended in order. The command inspect hashes it if the option --full is
- * given. If the present digest is not known, answers have the last recorded digest and its time,
- * from rootfs.json. A start and such an inspect write this record.
+ * guest writes to the file. The file's present digest is then known only if no process of the
+ * workspace lives, and the cache remembers a digest of the unchanged file (store/digests.h). The
+ * guard hashes the disk when a machine has ended in order. The command inspect hashes it if the
+ * option --full is given. If the present digest is not known, answers have the last recorded digest
+ * and its time, from rootfs.json. A start and such an inspect write this record.
  */
 #ifndef SUPERVISOR_ROOTFS_DIGEST_H
 #define SUPERVISOR_ROOTFS_DIGEST_H

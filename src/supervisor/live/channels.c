@@ -25,13 +25,13 @@
  * the usual limit of a shell is 1024. This number is enough for the highest allowed number of
  * connections to several ports, and far below the number that a host allows. */
 #define FILES 8192u
-/* The number of descriptors that connections into the guest must leave free. They are for
- * listeners, logs, clients of control.sock, and connections from the guest. */
+/* The number of descriptors that connections into the guest must leave free. These descriptors are
+ * for listeners, logs, clients of control.sock, and connections from the guest. */
 #define FILES_KEPT 256u
 #define CHANNEL_NAME (PUBLISH_NAME + 16)
 #define NAME_FRONT "publish " /* the text before publish_name() in the name of a channel */
-/* The greatest number of published ports. It is the default of LIMIT_PUBLISHES. Only tests change
- * that limit, and only to a lower number. */
+/* The greatest number of published ports, which is the default of LIMIT_PUBLISHES. Only tests
+ * change that limit, and only to a lower number. */
 #define PUBLISHED_MAX 64
 
 struct channel {
@@ -316,8 +316,8 @@ static void drop_channel(struct channel *c)
 	free(c);
 }
 
-/* Leads the connections of the listener into the guest. Takes over `listener`: closes it with the
- * channel, or at once if the function fails. */
+/* Leads the connections of the listener into the guest. Closes `listener` with the channel, or at
+ * once if the function fails. */
 static int lead_inwards(struct channel *c, int listener, struct error *err)
 {
 	const struct forward_spec spec = {
@@ -358,8 +358,8 @@ static void name_published(const json_t *forward, char out[CHANNEL_NAME])
 	snprintf(out, CHANNEL_NAME, NAME_FRONT "%s", name);
 }
 
-/* Makes the channel of a published port. Takes over the socket `port`, and closes it if the
- * function fails. Returns NULL with an error. */
+/* Makes the channel of a published port. Closes the socket `port` with the channel, or at once if
+ * the function fails. Returns NULL with an error. */
 static struct channel *new_published(struct channels *all, const json_t *forward, int port,
 				     struct error *err)
 {
@@ -589,8 +589,8 @@ bool channels_unpublish(struct channels *all, const json_t *forward)
 	return true;
 }
 
-/* Adds the channel of the loopback. It leads a connection to any port of the host's loopback to the
- * guest's port of the same number. */
+/* Adds the channel of the loopback. This channel leads a connection to any port of the host's
+ * loopback to the guest's port of the same number. */
 static int add_loopback(struct channels *all, int listener, struct error *err)
 {
 	struct channel *c = new_channel(all, err);

@@ -2,9 +2,9 @@
 /*
  * The channels into and out of a guest that the live supervisor serves: published ports, the
  * mediation channel and further listeners. The channels of the config are made before the machine
- * is made. They end with the live supervisor, or earlier by channels_sever(). The socket of a port
- * that is published later is made by the command that publishes it, since the live supervisor may
- * bind no socket.
+ * is made. All channels end with the live supervisor, or earlier by channels_sever(). The socket of
+ * a port that is published later is made by the command that publishes it, since the live
+ * supervisor may bind no socket.
  *
  * A channel has a socket that is bound to its port of the host as long as the port is published.
  * The socket listens only while the guest's messages say that a server listens in the guest. At

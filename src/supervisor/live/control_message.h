@@ -2,7 +2,7 @@
 /*
  * The messages of the guest control stream: JSON objects with a member "type". The functions of
  * this header decode the guest's messages, which are not trusted, and make the host's messages.
- * They neither send nor receive messages.
+ * None of these functions sends or receives messages.
  */
 #ifndef SUPERVISOR_CONTROL_MESSAGE_H
 #define SUPERVISOR_CONTROL_MESSAGE_H

@@ -26,8 +26,8 @@ struct control_client {
 	struct loop_watch *watch, *timer;
 	struct buf in;
 	bool deferred; /* the answer is sent later; the entry is in use until then */
-	/* Called when a connection that stays open after its answer has ended; NULL: the connection
-	 * is closed after the answer. */
+	/* Called when the connection, which stays open after the answer, has ended; NULL: the
+	 * connection is closed after the answer. */
 	control_sock_gone_fn *gone;
 	void *gone_data;
 };
@@ -48,8 +48,8 @@ struct control_sock {
 	struct control_client clients[CLIENTS_MAX];
 };
 
-/* Makes the spare descriptor, if the process may still open a descriptor. It is a duplicate of the
- * standard input, since a confined live supervisor cannot open /dev/null. */
+/* Makes the spare descriptor, if the process may still open a descriptor. The spare descriptor is a
+ * duplicate of the standard input, since a confined live supervisor cannot open /dev/null. */
 static void keep_spare(struct control_sock *server)
 {
 	if (server->spare < 0)

@@ -44,10 +44,10 @@ void control_sock_answer(struct control_client *client, const json_t *answer);
 /* Returns the descriptor that was passed with the request, which the caller closes; -1: no
  * descriptor was passed. */
 int control_sock_passed(struct control_client *client);
-/* Keeps the connection open after the answer, as the client's lifeline. `fn` is called once. Its
- * argument `let_go` is true if the client has sent a byte, which says that it needs the lifeline no
- * longer. `let_go` is false if the connection has ended without such a byte. The connection is
- * closed before this call. */
+/* Keeps the connection open after the answer, as the client's lifeline. `fn` is called once.
+ * `let_go` is true if the client has sent a byte, by which it gives up the lifeline. `let_go` is
+ * false if the connection has ended without such a byte. The connection is closed before this
+ * call. */
 typedef void control_sock_gone_fn(void *data, bool let_go);
 void control_sock_keep(struct control_client *client, control_sock_gone_fn *fn, void *data);
 /* Returns the answer to a refused request, {"ok":false,"error","errorCode"}. The caller releases

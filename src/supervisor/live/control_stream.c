@@ -360,8 +360,9 @@ int control_stream_publish(struct control_stream *stream, const json_t *forward,
 {
 	if (require_ready(stream, err) < 0)
 		return -1;
-	/* The live supervisor has stopped waiting for the answer to an earlier question. That
-	 * answer may still come, and could be mistaken for the answer to the new question. */
+	/* The live supervisor has stopped waiting for the answer to an earlier question. The
+	 * earlier answer may still come, and could be mistaken for the answer to the new
+	 * question. */
 	if (stream->publishing)
 		return error_set(
 			err, ERR_UNAVAILABLE,

@@ -45,8 +45,8 @@ struct control_stream_events {
 	 * cannot find it out never sends the report. NULL: the report is ignored. */
 	void (*listening)(void *data, const struct control_listening *listening);
 	/* Called for the answer to control_stream_quiesce(). If `why` is NULL, the machine may be
-	 * saved. Otherwise `why` says why it may not. May be NULL if control_stream_quiesce() is
-	 * never called. */
+	 * saved. Otherwise `why` is the reason why it may not be saved. The function may be NULL if
+	 * control_stream_quiesce() is never called. */
 	void (*quiesced)(void *data, const char *why);
 	/* Called for the answer to control_stream_settle(). If `why` is NULL, the guest has sent
 	 * its reports. Otherwise `why` says why it could not. May be NULL if

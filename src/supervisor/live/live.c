@@ -144,8 +144,8 @@ static int add_containers(const struct live *live, struct config *config, struct
 			err, ERR_INVALID,
 			"a machine that runs containers can have no shared directories other than the containers': leave config.shares out");
 	/* The guest caches the contents of a file until the modification time of the file changes.
-	 * It asks the host for that time at most once a second, since the programs of an image are
-	 * executed again and again. */
+	 * The guest asks the host for that time at most once a second, since the programs of an
+	 * image are executed again and again. */
 	config->shares = json_pack("[{s:s, s:s, s:s, s:b, s:s, s:i}]", "tag", "containers",
 				   "mountpoint", CONTAINERS_MOUNTPOINT, "mode", "rw", "containers",
 				   1, "cache", "always", "timeoutSeconds", 1);

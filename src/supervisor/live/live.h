@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The live supervisor: the process that keeps the one machine of a running workspace. The commands
- * start and run make it. It has one loop and one thread. While it lives, no other process records
- * events. All its records are files of the workspace. When the VMM and every companion have exited,
- * it closes the lease and exits. If the live supervisor is killed, its guard ends the VMM and the
- * companions.
+ * start and run start this process. The live supervisor has one loop and one thread. While it
+ * lives, no other process records events. All records of the live supervisor are files of the
+ * workspace. When the VMM and every companion have exited, the live supervisor closes the lease and
+ * exits. If the live supervisor is killed, its guard ends the VMM and the companions.
  *
  *   live.c         the steps from the ticket to the loop, and from the loop to the end
  *   live_record.c  events, runtime.json, reports, and records that wait for room on the disk
@@ -149,7 +149,7 @@ struct live {
 	struct workspace ws;
 	struct log log;
 	const char *label; /* the text <stateDir>/<runtimeID> */
-	/* The memory of this process's command line, into which the title is written. It has
+	/* The memory of this process's command line, where the title is written. The memory has
 	 * title_room bytes. */
 	char *title;
 	size_t title_room;
@@ -436,8 +436,8 @@ void live_cgroup_end(struct live *live);
  * asked to switch itself off, or is killed. `cause` is the failure for INTENT_FAILED, otherwise
  * NULL. */
 void live_end(struct live *live, enum intent intent, const struct error *cause);
-/* Functions that end the machine because of a failure, which `text` describes. They append the last
- * lines of the serial log to the text. */
+/* Functions that end the machine because of a failure, which `text` describes. These functions
+ * append the last lines of the serial log to the text. */
 void live_fail(struct live *live, enum error_code code, const char *text);
 void live_fail_for(struct live *live, enum error_code code, enum error_reason reason,
 		   const char *text);
@@ -453,9 +453,9 @@ void live_done(struct live *live);
  * first byte of the guest. */
 int live_broker_begin(struct live *live, struct error *err);
 /* In linux/live_quarantine_proof.c. live_quarantine_note_sockets() is called when the sockets of
- * the workspace are bound, before the broker is forked. It stores a descriptor of each of these
- * sockets in `keep`, and returns their number. The broker keeps these descriptors, and the caller
- * closes its own copies after the fork. The next two functions run in the broker:
+ * the workspace are bound, before the broker is forked. This function stores a descriptor of each
+ * of these sockets in `keep`, and returns their number. The broker keeps these descriptors, and the
+ * caller closes its own copies after the fork. The next two functions run in the broker:
  * live_quarantine_prepare() first, and live_prove_quarantine() as `cut_off` of vm_events. */
 #define LIVE_QUARANTINE_SOCKETS 4
 size_t live_quarantine_note_sockets(const struct live *live, int keep[LIVE_QUARANTINE_SOCKETS]);
@@ -466,7 +466,7 @@ int live_confine(struct live *live, struct error *err);
 
 /* live_end.c */
 #define LIVE_STUCK "processes of the VM did not end after a kill"
-/* The broker's duty that removes the workspace. Its data is the struct live. */
+/* The broker's duty that removes the workspace. The duty's data is the struct live. */
 extern const struct broker_duty live_remove_duty;
 /* Records how the machine ended, reports this to the waiting command, removes the files that must
  * not remain, and stops the loop. A second call does nothing. */

@@ -18,8 +18,8 @@
 
 /* Opens the audit log. If this fails, the session must not start. */
 int live_audit_begin(struct live *live, struct error *err);
-/* Closes the files of the log. Events that still wait are lost. Their number is written to the
- * security log. */
+/* Closes the files of the log. Events that still wait are lost, and the number of them is written
+ * to the security log. */
 void live_audit_free(struct live *live);
 
 /* Returns the audit log, which belongs to `live`; NULL if there is none. Once there is a broker,

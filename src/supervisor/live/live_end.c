@@ -22,8 +22,8 @@
 #include "supervisor/live/live_audit.h"
 #include "supervisor/live/readiness.h"
 
-/* Exits, because the VM was killed and has not ended in time: the VMM or a companion is stuck. Both
- * are killed when this process exits. */
+/* Exits, because the VM was killed and has not ended in time: the VMM or a companion is stuck. The
+ * VMM and the companions are killed when this process exits. */
 static void on_kill_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -68,7 +68,7 @@ static void kill_vm(struct live *live)
 	if (live->settling)
 		return;
 	/* A quarantined guest cannot send reports. The log says that the machine is in quarantine,
-	 * so it needs no line about missing reports. */
+	 * so the log needs no line about missing reports. */
 	if (!live->audit || !live->outcome.ready || live->severed) {
 		kill_now(live);
 		return;

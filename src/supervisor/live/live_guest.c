@@ -36,7 +36,8 @@ static void on_guest_hello(void *data, const struct control_hello *hello)
 }
 
 /* Ends the VM, since its workload has exceeded its timeout. The guest ends the workload at the
- * timeout, and this timer is later. So it fires only if the guest has not done so. */
+ * timeout, and this timer is later. So the timer fires only if the guest has not ended the
+ * workload. */
 static void on_workload_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -209,10 +210,10 @@ static void on_control_over(void *data, bool broken, const char *why)
 
 /* Asks the guest of a session for reports about commands (audit) and about all other events that
  * its tracer sees (telemetry). If LIMIT_TELEMETRY_RECORDS is 0, the guest does not trace, so that
- * the cost of tracing can be measured. The guest of a template is also asked to trace. Its tracer
- * reports nothing, but is already running when a session is restored from the template. Otherwise
- * the session would have to start a tracer before it is ready. A sandbox has no tracer. If the
- * kernel of a sandbox traced, it would read the capabilities of each file that a path names
+ * the cost of tracing can be measured. The guest of a template is also asked to trace. That guest's
+ * tracer reports nothing, but is already running when a session is restored from the template.
+ * Otherwise the session would have to start a tracer before it is ready. A sandbox has no tracer.
+ * If the kernel of a sandbox traced, it would read the capabilities of each file that a path names
  * (audit_copy_fcaps(), kernel/auditsc.c). These files are on the host, so each look-up of a file
  * would take twice as long. */
 static int ask_for_reports(const struct live *live, json_t *config, struct error *err)

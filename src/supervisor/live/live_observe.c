@@ -22,9 +22,9 @@
 #include "supervisor/live/watch_pressure.h"
 #include "supervisor/live/watch_vmm.h"
 
-/* The number of sockets that QEMU opens for a virtio-fs device. One is the connection to virtiofsd.
- * The other two are a pair of connected sockets for messages from virtiofsd; QEMU passes one of
- * them to virtiofsd later. */
+/* The number of sockets that QEMU opens for a virtio-fs device. One of the sockets is the
+ * connection to virtiofsd. The other two are a pair of connected sockets for messages from
+ * virtiofsd; QEMU passes one of them to virtiofsd later. */
 #define PLUG_SOCKETS 3
 
 struct live_observe {

@@ -8,16 +8,16 @@
  *
  * If the clone is a layer: The file of a layer grows only at its end, and QEMU uses a cluster again
  * that the guest has discarded. So the growth is the offset at which the layer's data ends. QEMU
- * itself enforces a bound on this offset, by a node between qcow2 and the file (command_line.c). It
- * does not make a write that would go beyond the bound. It pauses the VM in the same instant, and
- * makes the write when the VM goes on. So there is no race: even if this process is slow, the guest
- * gets no byte beyond the bound. (There are alternatives. The event BLOCK_WRITE_THRESHOLD reports a
- * write, but does not stop it. With RLIMIT_FSIZE a write fails with EFBIG, for which QEMU does not
- * pause, and the limit would also hold for the memory file of the guest. A project quota does not
- * exist on every file system, and only root can set it.) The bound can be raised later, but only up
- * to the length that the file has when QEMU starts. So the file gets a hole at its end, which makes
- * it as long as a full layer. The hole is cut off when this machine ends or, if this supervisor is
- * killed, when the next machine of the session ends.
+ * itself enforces a bound on this offset, by a node between qcow2 and the file (command_line.c).
+ * QEMU does not make a write that would go beyond the bound. Instead QEMU pauses the VM in the same
+ * instant, and makes the write when the VM goes on. So there is no race: even if this process is
+ * slow, the guest gets no byte beyond the bound. (There are alternatives. The event
+ * BLOCK_WRITE_THRESHOLD reports a write, but does not stop it. With RLIMIT_FSIZE a write fails with
+ * EFBIG, for which QEMU does not pause, and the limit would also hold for the memory file of the
+ * guest. A project quota does not exist on every file system, and only root can set it.) The bound
+ * can be raised later, but only up to the length that the file has when QEMU starts. So the file
+ * gets a hole at its end, which makes it as long as a full layer. The hole is cut off when this
+ * machine ends or, if this supervisor is killed, when the next machine of the session ends.
  *
  * If the clone is a reflink: The file is as long as the disk from the beginning. The growth is the
  * number of its bytes that it shares with no other file. No event reports an increase of this
@@ -25,8 +25,8 @@
  * by the bytes that are written in this time and during a count. A count takes longer if the disk
  * has very many extents. If the quota is the size of the disk or more, which is the default,
  * nothing is counted. A full copy of the base's disk is counted in the same way. A VMM without
- * layers gets such a copy if there are no reflinks. The copy shares no bytes. Its growth is the
- * number of bytes that it has in addition to the copied bytes.
+ * layers gets such a copy if there are no reflinks. The copy shares no bytes. The growth of such a
+ * copy is the number of bytes that it has in addition to the copied bytes.
  *
  * live_pause.c says when the machine is paused and when it goes on.
  */

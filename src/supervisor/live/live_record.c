@@ -22,7 +22,7 @@
 #include "supervisor/handover/report.h"
 #include "supervisor/live/live.h"
 
-/* The number of bytes that are reserved on the disk. They are enough for two full events.json and a
+/* The number of bytes that are reserved on the disk, which is enough for two full events.json and a
  * result of usual size. */
 #define RESERVE_BYTES (1 << 20)
 #define PENDING_MAX 64 /* the most events that wait for room on the host's disk */

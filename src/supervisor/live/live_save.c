@@ -224,8 +224,7 @@ static void on_copy_timer(struct loop *loop, void *data)
 	int got;
 
 	live->copy.timer = NULL;
-	/* The save was cancelled, so the copy is not needed. It is dropped, and the machine goes
-	 * on. */
+	/* The save was cancelled, so the copy is dropped, and the machine goes on. */
 	if (!live->save_client) {
 		error_set(&err, ERR_CONFLICT,
 			  "the save of the machine was cut off before it was done");

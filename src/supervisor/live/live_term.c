@@ -4,11 +4,11 @@
  * off. As the last step the broker destroys the session: the audit log is closed and archived, and
  * the workspace is removed.
  *
- * The lifetime of a session is measured by the wall clock. It begins when the session is ready for
- * the first time, or is claimed from a pool. The lifetime goes on while the session does not run. A
- * session is in use while the host has a stream to the guest, and while a command runs in the
- * guest. vsockd reports the streams, and the guest reports the commands. The guest's report is
- * needed for a command whose client has disconnected and will connect again: meanwhile no stream
+ * The lifetime of a session is measured by the wall clock. The lifetime begins when the session is
+ * ready for the first time, or is claimed from a pool. The lifetime goes on while the session does
+ * not run. A session is in use while the host has a stream to the guest, and while a command runs
+ * in the guest. vsockd reports the streams, and the guest reports the commands. The guest's report
+ * is needed for a command whose client has disconnected and will connect again: meanwhile no stream
  * belongs to this command. A guest that lies about its commands can only keep its session until the
  * end of the lifetime, or end the session earlier.
  */

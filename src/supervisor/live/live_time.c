@@ -2,11 +2,11 @@
 /*
  * Keeps the guest's clock right. After the guest has been told the time, its clock runs by itself,
  * but is wrong after each jump of the host's time. The guest's clock stands still while the machine
- * is paused or saved, and while the host sleeps. It does not follow when the host's wall clock is
- * set. An event reports each of these jumps, and then the guest is told the time again. A timer
- * also tells the guest the time, because the guest's clock drifts, and drift makes no event. A
- * paused guest reads nothing, so it is told the time only when it goes on. Otherwise old times
- * would wait for it and be read then.
+ * is paused or saved, and while the host sleeps. The guest's clock does not follow when the host's
+ * wall clock is set. An event reports each of these jumps, and then the guest is told the time
+ * again. A timer also tells the guest the time, because the guest's clock drifts, and drift makes
+ * no event. A paused guest reads nothing, so it is told the time only when it goes on. Otherwise
+ * old times would wait for the guest, which would read them then.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -109,7 +109,7 @@ static void append_serial(char *out, size_t out_size, size_t *n, const char *tex
 }
 
 /* Returns true if the line has the words below. The kernel of a machine without a PCI bus prints
- * them at every boot. They are harmless, but look like the reason of a failure. */
+ * them at every boot. The words are harmless, but look like the reason of a failure. */
 static bool is_harmless(const char *line, size_t len)
 {
 	static const char words[] = "PCI: Fatal: No config space access function found";

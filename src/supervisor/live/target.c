@@ -14,7 +14,8 @@
 #include "base/list.h"
 #include "base/proc.h"
 
-/* The greatest length of getent's output, in bytes. It is enough for the addresses of any host. */
+/* The greatest length of getent's output, in bytes, which is enough for the addresses of any
+ * host. */
 #define ANSWER_MAX 16384u
 #define READ_CHUNK 4096u
 

@@ -19,7 +19,7 @@ struct target_attempt;
 struct target *target_new(struct loop *loop, const char *text, struct error *err);
 const char *target_text(const struct target *target);
 uint16_t target_port(const struct target *target);
-/* The broker's duty to look up names. Its data is the struct that has the targets. */
+/* The broker's duty to look up names. The duty's data is the struct that has the targets. */
 extern const struct broker_duty target_duty;
 int target_serve(const struct target *target, struct broker_message *out, struct error *err);
 /* Begins to connect to the target. Later calls `done` with the result. deadline_ns (monotonic) is

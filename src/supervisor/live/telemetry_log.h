@@ -7,9 +7,9 @@
  * is noticed.
  *
  * The message of the control stream is
- * {"type":"telemetry","format":1,"records":[{...}...],"lost"?:N}. It has at most TELEMETRY_RECORDS
- * records. `lost` is the number of records that the guest dropped before the first of these
- * records.
+ * {"type":"telemetry","format":1,"records":[{...}...],"lost"?:N}. A message has at most
+ * TELEMETRY_RECORDS records. `lost` is the number of records that the guest dropped before the
+ * first of these records.
  */
 #ifndef SUPERVISOR_TELEMETRY_LOG_H
 #define SUPERVISOR_TELEMETRY_LOG_H

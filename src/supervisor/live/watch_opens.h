@@ -17,10 +17,10 @@ typedef void watch_opens_fn(void *data, json_t *what);
 
 struct watch_opens;
 
-/* The broker's duty for a watch. The broker itself reads the kernel's events. It reports which
- * process has opened which file, and which program this process runs. To find out the program, the
- * broker needs the right to examine the process. It reports nothing about other processes. The
- * duty's data is the watch, whose descriptor the broker keeps. */
+/* The broker's duty for a watch. The broker itself reads the kernel's events. The broker reports
+ * which process has opened which file, and which program this process runs. To find out the
+ * program, the broker needs the right to examine the process. The broker reports nothing about
+ * other processes. The duty's data is the watch, whose descriptor the broker keeps. */
 extern const struct broker_duty watch_opens_duty;
 int watch_opens_fd(const struct watch_opens *watch);
 /* Starts to watch the directory `dir`. The caller may close `dir` after the call. ERR_DENIED: this

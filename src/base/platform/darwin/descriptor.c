@@ -281,7 +281,7 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 
 	if (call_in_directory(sock, dirfd, name, bind) < 0)
 		return -1;
-	/* Until fchmodat() is called, the file may have too many permissions. That does no harm,
+	/* Until fchmodat() is called, the file may have too many permissions. This does no harm,
 	 * because no process can connect before listen() is called. */
 	if (fchmodat(dirfd, name, S_IRUSR | S_IWUSR, 0) == 0)
 		return 0;
@@ -292,8 +292,8 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 }
 
 /* Connects by the path, because macOS cannot connect to a descriptor. After the check, the file
- * could be replaced by a symbolic link. That does no harm, because no program with fewer rights
- * than this program can write to the directory. */
+ * could be replaced by a symbolic link. Such a replacement does no harm, because no program with
+ * fewer rights than this program can write to the directory. */
 int descriptor_connect_at(int sock, int dirfd, const char *name)
 {
 	struct stat st;

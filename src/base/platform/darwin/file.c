@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files on APFS. This file was compiled and linked for macOS, but never run there. Its facts are
- * from open(2), clonefile(2), rename(2) and fcntl(2). */
+/* Files on APFS. This file was compiled and linked for macOS, but never run there. The facts in
+ * this file are from open(2), clonefile(2), rename(2) and fcntl(2). */
 #include "base/platform/file.h"
 
 #include <errno.h>

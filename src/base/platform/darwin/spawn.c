@@ -2,9 +2,9 @@
 /*
  * Starts processes on macOS. macOS has no namespaces, and cannot end a process together with its
  * parent. So a process that must end with its parent gets a keeper. The keeper is a third process,
- * which is a child of neither of the two and has none of their descriptors. It waits until the
- * process or the parent has exited. If the parent has exited, the keeper kills the process. This
- * file was compiled and linked for macOS, but never run there.
+ * which is a child of neither of the two and has none of their descriptors. The keeper waits until
+ * the process or the parent has exited. If the parent has exited, the keeper kills the process.
+ * This file was compiled and linked for macOS, but never run there.
  */
 #include "base/platform/spawn.h"
 

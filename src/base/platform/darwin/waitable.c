@@ -97,9 +97,9 @@ int any_fd_add(int any, int fd)
 
 /*
  * Opens a descriptor for signals. EVFILT_SIGNAL reports each signal that is sent from then on, even
- * if the signal is blocked or ignored. It does not report signals that are already pending. For
- * each of these, a user event with the number of the signal is triggered. A blocked signal stays
- * pending until sigwait() removes it.
+ * if the signal is blocked or ignored. EVFILT_SIGNAL does not report signals that are already
+ * pending. For each of these, a user event with the number of the signal is triggered. A blocked
+ * signal stays pending until sigwait() removes it.
  */
 int signal_fd_open(const sigset_t *set)
 {

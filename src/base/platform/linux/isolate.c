@@ -28,8 +28,8 @@ int isolate_core_dumps(struct error *err)
 }
 
 /* Empties the bounding set, up to the highest capability that the kernel knows. If this process may
- * not change the set, the set stays unchanged. That does no harm, because with no_new_privs no
- * program can gain a capability from the set. */
+ * not change the set, the set stays unchanged. A full set does no harm, because with no_new_privs
+ * no program can gain a capability from the set. */
 static void drop_bounding_set(void)
 {
 	for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)

@@ -3,8 +3,8 @@
 
 #include <sys/socket.h>
 
-/* Linux has the socket option SO_PASSRIGHTS since 6.16. Older headers do not define it. Its number
- * is the same on all supported architectures. */
+/* Linux has the socket option SO_PASSRIGHTS since 6.16. Older headers do not define the option. The
+ * number of the option is the same on all supported architectures. */
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83
 #endif

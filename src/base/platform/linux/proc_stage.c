@@ -15,8 +15,8 @@
 #include "base/cleanup.h"
 #include "base/platform/linux/userns_held.h"
 
-/* The options of the tmpfs of the stage. Its size is enough for the directory itself and for the
- * mount points of all items. */
+/* The options of the tmpfs of the stage. The size of the tmpfs is enough for the directory itself
+ * and for the mount points of all items. */
 #define STAGE_OPTIONS "mode=0755,size=64k"
 
 /* --- a mapped owner --------------------------------------------------------------------------- */
@@ -84,7 +84,7 @@ int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner
 			PROC_STAGE_MAX);
 	if (owner && !S_ISDIR(st.st_mode) && !is_open_to_all(&st, read_only)) {
 		/* The user namespace maps the owner and the group of the file to the number
-		 * `owner`. It maps no other user or group. */
+		 * `owner`. The namespace maps no other user or group. */
 		const struct renaming renaming = {&st, owner};
 
 		item.userns_fd = userns_held(write_owner, &renaming, "the owner of a file", err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The directory of a process in /proc. Its files show the state and the descriptors of the
- * process. */
+/* The directory of a process in /proc. The files in this directory show the state and the
+ * descriptors of the process. */
 #ifndef BASE_PLATFORM_LINUX_PROCESS_DIRECTORY_H
 #define BASE_PLATFORM_LINUX_PROCESS_DIRECTORY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions are in libmd. Its header is in Debian's package libmd-dev. */
+/* The functions are in libmd, whose header is in Debian's package libmd-dev. */
 #include <sha256.h>
 
 #include "base/sha256.h"

@@ -4,7 +4,7 @@
 #include <libproc.h>
 
 /* Returns true if the process is exiting or has exited. libproc(3) has a flag for an exiting
- * process. It reports nothing about a zombie, which counts as exited. */
+ * process. libproc(3) reports nothing about a zombie, which counts as exited. */
 bool process_is_exiting(pid_t pid)
 {
 	struct proc_bsdinfo info;

@@ -196,7 +196,7 @@ static int open_home(int parent)
 	return home < 0 ? -1 : openat(home, "cgroup.procs", O_WRONLY | O_CLOEXEC);
 }
 
-/* Makes a group for the workspace `id`. Its name has a prefix that marks it as a group of
+/* Makes a group for the workspace `id`. The group's name has a prefix that marks it as a group of
  * microagent, the id, and the pid of this process, which makes the name different at every start.
  * If a group with this name exists, a process that has exited made it, so it is removed first. */
 static int make_group(int parent, const char *given, const char *id, char **path, struct error *err)
@@ -376,7 +376,8 @@ static int remove_group(const char *path, const struct cgroup_owner *owner, uint
 	return rmdir(path) == 0 ? 0 : error_errno(err, errno, "%s", path);
 }
 
-/* Returns whether the last name of `path` is one that make_group() gives for the workspace `id`. */
+/* Returns whether the last component of `path` is one that make_group() gives for the workspace
+ * `id`. */
 static bool is_group_of(const char *path, const char *id)
 {
 	const char *name = strrchr(path, '/');
@@ -409,8 +410,8 @@ static bool move_both(int procs, pid_t supervisor)
 }
 
 /* Moves the supervisor back to the group in which it was started. If this fails, moves it to the
- * parent of the machine's group. That succeeds only if the parent may have both processes and child
- * groups. */
+ * parent of the machine's group. The second move succeeds only if the parent may have both
+ * processes and child groups. */
 static int go_home(const struct cgroup *group, pid_t supervisor, struct error *err)
 {
 	if (move_both(group->home, supervisor))

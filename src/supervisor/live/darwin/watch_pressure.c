@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reports memory pressure by libdispatch, the only public interface that reports it. The handler of
- * the dispatch source runs on a thread of libdispatch. It stores the level and wakes the loop. The
- * thread of the loop and the thread of libdispatch use the same memory, struct pressure. The cancel
- * handler of the source frees this memory, since no other handler runs after the cancel handler.
+ * the dispatch source runs on a thread of libdispatch. The handler stores the level and wakes the
+ * loop. The thread of the loop and the thread of libdispatch use the same memory, struct pressure.
+ * The cancel handler of the source frees this memory, since no other handler runs after the cancel
+ * handler.
  */
 #include "supervisor/live/watch_pressure.h"
 

@@ -4,21 +4,21 @@
  * children, and their children too, by the signal for which each of them has asked
  * (PR_SET_PDEATHSIG). There is a moment in which this fails: after bwrap has made the process of
  * its cell by clone(), and before that process has called prctl(). If bwrap dies in that moment,
- * the process loses its parent. It then waits for bwrap for ever, or executes the program for which
- * it was made. In both cases it keeps the lease.
+ * the process loses its parent. The process then waits for bwrap for ever, or executes the program
+ * for which it was made. In both cases the process keeps the lease.
  *
  * So the supervisor has a parent, the guard. The kernel makes the guard the parent of every process
  * below it that has lost its own parent. When the supervisor has exited, for whatever reason, the
  * guard ends all these processes. The guard is forked at the very beginning, and it reads nothing.
- * It has two files open: the lease, so that the workspace counts as running while any process of
- * the workspace lives, and the root file system, only for reading. While the supervisor lives,
- * nothing depends on the guard. If the guard exits, no other process exits with it.
+ * The guard has two files open: the lease, so that the workspace counts as running while any
+ * process of the workspace lives, and the root file system, only for reading. While the supervisor
+ * lives, nothing depends on the guard. If the guard exits, no other process exits with it.
  *
  * When the guest has ended in order, the guard closes the lease and starts the hashing of the root
  * file system, so that the digest is known before a command needs it. No process waits for this
- * digest. Without the lease the guard is no longer a process of the workspace. It gives up if the
- * file is written to, removed or touched. If the guard is killed before the digest is computed, the
- * only consequence is that the digest is not known.
+ * digest. Without the lease the guard is no longer a process of the workspace. The guard stops
+ * hashing if the file is written to, removed or touched. If the guard is killed before the digest
+ * is computed, the only consequence is that the digest is not known.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -4,21 +4,21 @@
  * connection left through the live supervisor. The machine itself is already cut off at this step.
  *
  * The live supervisor carries streams of the guest to declared targets and from published ports. A
- * supervisor that an attacker controls may not close its sockets of these connections. It can also
- * hide these sockets: it can pass them to another process, or leave them unread in a message queue.
- * So the broker does not ask which process holds a connection. The broker remembers each connection
- * that it has opened, and each listener (base/ways.h), and looks for them in /proc/net/tcp. In this
- * file the kernel lists every socket by its inode as long as the socket is open. The supervisor
- * cannot get other connections: its system call filter lets it make no socket (live_confine.c), and
- * at this step the broker makes no connections any more.
+ * supervisor that an attacker controls may not close its sockets of these connections. Such a
+ * supervisor can also hide these sockets: it can pass them to another process, or leave them unread
+ * in a message queue. So the broker does not ask which process holds a connection. The broker
+ * remembers each connection that it has opened, and each listener (base/ways.h), and looks for them
+ * in /proc/net/tcp. In this file the kernel lists every socket by its inode as long as the socket
+ * is open. The supervisor cannot get other connections: its system call filter lets it make no
+ * socket (live_confine.c), and at this step the broker makes no connections any more.
  *
  * Connections to the console and to the guest's agent are accepted from listeners that the
- * supervisor has bound. Their clients are processes of this host. The socket of such a connection
- * keeps the file to which its listener was bound. The kernel shows this file for every socket
- * (unix_diag), even for a hidden socket, for example one that was passed and is unread in the queue
- * of the VMM's monitor socket. The paths of sockets are not enough. Every process can bind a socket
- * to a path that looks like one of these. And two machines have the same paths if their processes
- * have the same pids in different pid namespaces.
+ * supervisor has bound. The clients of these connections are processes of this host. The socket of
+ * such a connection keeps the file to which its listener was bound. The kernel shows this file for
+ * every socket (unix_diag), even for a hidden socket, for example one that was passed and is unread
+ * in the queue of the VMM's monitor socket. The paths of sockets are not enough. Every process can
+ * bind a socket to a path that looks like one of these. And two machines have the same paths if
+ * their processes have the same pids in different pid namespaces.
  *
  * If the kernel has no unix_diag, only the paths can be used. A listener is bound by a path that
  * contains the supervisor's pid, and /proc/net/unix has this path for each of its connections. If

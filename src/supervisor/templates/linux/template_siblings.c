@@ -66,8 +66,8 @@ static bool is_unix_listener(int sock)
 }
 
 /* Returns true if both descriptors refer to the files that a command has made. A live supervisor
- * that an attacker controls could pass other descriptors. Its lease would be the most dangerous
- * one, since every process that has a lease counts as a process of the lease's workspace. */
+ * that an attacker controls could pass other descriptors. The most dangerous one would be its
+ * lease, since every process that has a lease counts as a process of the lease's workspace. */
 static bool is_filled_one(int dir, const struct template_memory *memory)
 {
 	autobuf struct buf held = BUF_INIT(HELD_BYTES);
