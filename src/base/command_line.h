@@ -50,10 +50,10 @@ int option_given(void *field, const char *value, struct error *err); /* the fiel
 int option_ignore(void *field, const char *value,
 		  struct error *err); /* ignores the value, which is only shown by ps */
 /* Reads the version of the caller: the program of this project that has started this program. Fails
- * with ERR_UNAVAILABLE if this program has another version. This happens during an upgrade, while
- * the programs are replaced one after the other, and programs of two versions may not understand
- * each other. The caller gives this option first. Otherwise an option that only the caller's
- * version knows would cause a misleading error. */
+ * with ERR_UNAVAILABLE if this program has another version. The versions can differ during an
+ * upgrade, while the programs are replaced one after the other, and programs of two versions may
+ * not understand each other. The caller gives this option first. Otherwise an option that only the
+ * caller's version knows would cause a misleading error. */
 int option_caller(void *field, const char *value, struct error *err);
 
 #endif

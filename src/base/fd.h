@@ -62,9 +62,9 @@ void fd_close_others(const int *keep, size_t nkeep);
 int fd_fill_standard(struct error *err);
 
 /* Like sendmsg() and recvmsg(), but also pass descriptors. Before a receive, *nfds is the number of
- * descriptors that `fds` has room for. Afterwards it is the number of descriptors that were
- * received. Received descriptors that do not fit are closed. Both functions return the number of
- * bytes, or -1 with errno on failure. */
+ * descriptors that `fds` has room for. After the receive, *nfds is the number of descriptors that
+ * were received. Received descriptors that do not fit are closed. Both functions return the number
+ * of bytes, or -1 with errno on failure. */
 #define FD_PASS_MAX 8
 ssize_t fd_send_passing(int sock, const void *data, size_t len, const int *fds, size_t nfds,
 			int flags);

@@ -7,8 +7,8 @@
  * program is continued, the call is repeated. During the call the program cannot read its signals
  * from the descriptor. So if timeout(1) or a shell sends SIGTERM and SIGCONT to end the program,
  * the call is repeated and the program is stopped again. Therefore such a program must call
- * is_in_background() before it uses its terminal, and must stop itself by job_stop(). When it is
- * then continued, it can read its signals.
+ * is_in_background() before it uses its terminal, and must stop itself by job_stop(). When the
+ * program is then continued, it can read its signals.
  */
 #ifndef BASE_JOB_CONTROL_H
 #define BASE_JOB_CONTROL_H

@@ -122,8 +122,8 @@ static void remove_entry(struct removal *r, int dir, const char *name, int level
 	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
 		return;
 	int why = errno;
-	/* That the name is a directory is checked only after unlinkat(). This is safe: unlinkat()
-	 * fails for a directory, or on some systems removes an empty directory. */
+	/* That the name is a directory is checked only after unlinkat(). This order is safe:
+	 * unlinkat() fails for a directory, or on some systems removes an empty directory. */
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
 		remove_dir(r, dir, name, level);
 	else

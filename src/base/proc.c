@@ -62,7 +62,7 @@ int proc_adopt(struct proc *p, struct error *err)
 /* --- killing ---------------------------------------------------------------------------------- */
 
 /* Serves proc_kill_duty. The process may exit before the check, and its pid may pass to another
- * process. This does no harm: the signal is sent through the pidfd, which then refers to no
+ * process. Such a race does no harm: the signal is sent through the pidfd, which then refers to no
  * process. */
 static int serve_kill(void *data, const struct broker_message *in, struct broker_message *out,
 		      struct error *err)

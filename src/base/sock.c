@@ -83,9 +83,9 @@ int sock_connect_at(int dirfd, const char *name, struct error *err)
 			name);
 	if (rc < 0)
 		return refuse_socket("connect to", name, err);
-	/* On macOS setting the timeout fails with EINVAL if the peer has already disconnected. This
-	 * is not an error, because the caller must still be able to read the peer's last bytes, for
-	 * example a refusal. */
+	/* On macOS setting the timeout fails with EINVAL if the peer has already disconnected. The
+	 * failure is not an error, because the caller must still be able to read the peer's last
+	 * bytes, for example a refusal. */
 	if (set_send_timeout(fd, 0, &why) < 0 && why.errnum != EINVAL)
 		return error_copy(err, &why);
 	return steal_fd(&fd);

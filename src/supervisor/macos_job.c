@@ -7,7 +7,7 @@
  *   {"job":"latest"}
  *
  * The answer is lines of JSON on stdout. The last line has the form of every answer of a supervisor
- * ({"ok":...}). Before it, the job "install" prints one line about the restore image,
+ * ({"ok":...}). Before the last line, the job "install" prints one line about the restore image,
  * {"event":"image",...}, and a line {"event":"progress","percent":N} each time that N has changed.
  * The job "latest" prints {"event":"latest","url":U}.
  *
@@ -62,8 +62,8 @@ static int read_job(struct buf *line, struct error *err)
 	return 0;
 }
 
-/* Waits for the end of stdin and then exits. This also ends the machine of an installation, which
- * runs in this process or in one that exits with it. */
+/* Waits for the end of stdin and then exits. The exit also ends the machine of an installation,
+ * which runs in this process or in one that exits with this process. */
 static void *end_with_caller(void *nothing)
 {
 	uint8_t byte;

@@ -52,9 +52,9 @@ int descriptor_listen(int fd);
 ssize_t descriptor_receive(int sock, struct msghdr *message, int flags);
 /* Works like dup2(), and sets or clears O_CLOEXEC of `to`. Async-signal-safe. */
 int descriptor_replace(int from, int to, bool cloexec);
-/* Opens the null device for reading and writing. If this process has the right to mount, a confined
- * process of root to which it passes the descriptor cannot use the descriptor to change the mode or
- * the owner of the device. Async-signal-safe. */
+/* Opens the null device for reading and writing. If this process has the right to mount, then a
+ * confined process of root that gets the descriptor cannot use it to change the mode or the owner
+ * of the device. Async-signal-safe. */
 int descriptor_null(void);
 /* Makes an empty file that is in no directory. `name` is only shown to a person who lists
  * descriptors. */

@@ -87,11 +87,11 @@ int file_give_name(int fd, int dirfd, const char *name);
  * be made.
  */
 int file_make_clone(int from, int dirfd, const char *name, bool *cloned, int *why);
-/* Returns true if the kind of the file system of `fd` cannot share blocks between files. If it
- * returns false, only an attempt shows if clones share blocks. Each attempt makes and removes a
- * file, which is slow on ext4: when ext4 makes the next file, it skips, one by one, each inode that
- * was freed in the last seconds. So callers use this function to avoid attempts that cannot
- * succeed. */
+/* Returns true if the kind of the file system of `fd` cannot share blocks between files. If this
+ * function returns false, only an attempt shows if clones share blocks. Each attempt makes and
+ * removes a file, which is slow on ext4: when ext4 makes the next file, it skips, one by one, each
+ * inode that was freed in the last seconds. So callers use this function to avoid attempts that
+ * cannot succeed. */
 bool file_never_clones(int fd);
 /* Tries to clone a file in the directory. Returns 1 if clones share blocks, 0 if they do not, -1
  * with errno on failure. */

@@ -32,8 +32,8 @@ static bool has_up(const char *target)
 
 /* Returns true if a relative target stays in the tree. ".." components at the beginning of the
  * target are followed only from directories of the tree, which are not symbolic links. ".." after
- * another component is refused, so all other components lead downwards. If one of them is a
- * symbolic link, its target is checked separately by this function. */
+ * another component is refused, so all other components lead downwards. If one of these components
+ * is a symbolic link, the target of that link is checked separately by this function. */
 static bool stays_inside(const char *path, const char *target)
 {
 	size_t depth = depth_of(path);

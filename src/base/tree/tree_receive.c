@@ -413,9 +413,9 @@ static void remove_left(const struct receiver *r)
 			remove_if_left(dir, entry->d_name);
 }
 
-/* Locks the root, which was just made and is open as `fd`. Before that, another receiver may have
- * removed the root, because it had no lock. Returns false if another receiver has the lock, or if
- * the root no longer has its temporary name. */
+/* Locks the root, which was just made and is open as `fd`. Before the root is locked, another
+ * receiver may have removed it. Returns false if another receiver has the lock, or if the root no
+ * longer has its temporary name. */
 static bool lock_root(const struct receiver *r, int fd)
 {
 	/* On a file system without locks, no receiver removes files of others, so this receiver

@@ -162,8 +162,8 @@ static int quarantine_live(struct record *record, struct response *response, str
 
 		/* The live supervisor says that the machine is cut off and that the quarantine is
 		 * recorded. But the event may be missing, unreadable or different, because the disk
-		 * was full or an attacker controls the live supervisor. Then this command writes
-		 * the event itself. */
+		 * was full or an attacker controls the live supervisor. In these cases this command
+		 * writes the event itself. */
 		if (record_lock(record, err) < 0)
 			return -1;
 		if (!is_recorded(record) &&

@@ -163,7 +163,8 @@ static int start_admit(struct start *start, const struct manifest *manifest,
 	enum state state = start->record.state;
 
 	/* The root file system must have its recorded digest until a machine first runs with it.
-	 * After that the guest may change it, so the digest is no longer compared. */
+	 * After that start the guest may change the file system, so the digest is no longer
+	 * compared. */
 	if (is_started_to_run(start)) {
 		if (rootfs_is_enforced(ws, state)) {
 			boot_files_hash_rootfs(&start->files);
@@ -358,8 +359,9 @@ static int start_begin(struct start *start, struct response *response, struct er
 	if (settle(record, err) < 0 || start_require_not_overtaken(start, err) < 0)
 		return -1;
 	first = prepares_first(start);
-	/* If this command also prepares the workspace, it locks the files before it records their
-	 * digests. Otherwise it locks the files after it has taken the lease. */
+	/* If this command also prepares the workspace, this command locks the files before it
+	 * records their digests. Otherwise this command locks the files after it has taken the
+	 * lease. */
 	if (first) {
 		if (start_take_files(start, err) < 0)
 			return -1;
@@ -421,8 +423,8 @@ static int hand_over_rootfs(const struct start *start, struct response *response
 	return verification_hand_over_rootfs(response->verification, when, err);
 }
 
-/* If this is a run with a command, requires a result. If the machine was killed before the command
- * ended, there is no result, and the run has failed. */
+/* Requires a result, if the command is run and the config has a workload. If the machine was killed
+ * before the command ended, there is no result, and the run has failed. */
 static int require_result(const struct start *start, const struct response *response,
 			  struct error *err)
 {

@@ -79,8 +79,8 @@ int record_lock(struct record *record, struct error *err)
 
 	if (record->dir.fd < 0)
 		return 0;
-	/* If this process holds the lock already, it must not take the lock again: it would wait
-	 * for itself. */
+	/* If this process already holds the lock, it must not take the lock again, since it would
+	 * wait for itself. */
 	if (record->lock < 0 && has_what_is_locked(record)) {
 		record->lock = workspace_lock(&record->dir, runtime_id(record), deadline, err);
 		if (record->lock < 0)

@@ -59,8 +59,8 @@ int record_note(struct record *record, enum state state, const char *detail, str
  * NULL with an error if there is no memory. */
 json_t *record_unrecorded(const struct record *record, enum state state, const char *detail,
 			  struct error *err);
-/* Returns the event for the answer. This is the latest event or, if there is none, an event of the
- * state `unknown` that is not recorded. The caller releases the event. */
+/* Returns the event for the answer. The result is the latest event or, if there is none, an event
+ * of the state `unknown` that is not recorded. The caller releases the event. */
 json_t *record_event(const struct record *record, struct error *err);
 
 #endif

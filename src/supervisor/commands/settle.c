@@ -175,7 +175,7 @@ int settle_if_stale(struct record *record, struct error *err)
 	if (!is_stale(record))
 		return 0;
 	/* The live supervisor may just have ended the machine in order. So the record is examined
-	 * again under the lock. If it is still stale then, it is certainly stale. */
+	 * again under the lock. A record that is still stale then is certainly stale. */
 	if (record_lock(record, err) < 0)
 		return -1;
 	status = settle(record, err);

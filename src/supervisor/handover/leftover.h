@@ -28,12 +28,12 @@ struct proc_list {
 	struct proc *at; /* an allocated array of `count` processes */
 	size_t count;
 };
-/* Descriptors that identify one live supervisor. After it has exited, the lease and runtime.json
- * may belong to the next live supervisor, but the descriptors never refer to that one. A live
- * supervisor is the child of its guard, and can neither end nor change its guard. Any process of
- * the machine may pretend to be a guard. So there is a descriptor of each process that has the
- * title of the guard, and of each of its children. If there is no guard, as on macOS, the live
- * supervisor is the process that runtime.json names. */
+/* Descriptors that identify one live supervisor. After that live supervisor has exited, the lease
+ * and runtime.json may belong to the next live supervisor, but the descriptors never refer to the
+ * next one. A live supervisor is the child of its guard, and can neither end nor change its guard.
+ * Any process of the machine may pretend to be a guard. So there is a descriptor of each process
+ * that has the title of the guard, and of each of its children. If there is no guard, as on macOS,
+ * the live supervisor is the process that runtime.json names. */
 struct leftover_supervisor {
 	struct proc_list guards, children;
 	/* The process that runtime.json names. PROC_NONE: there is a guard, or that process has

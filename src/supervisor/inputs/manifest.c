@@ -95,9 +95,9 @@ static json_t *created_at(const struct workspace *ws, const char *now)
 	return json_is_string(created) ? json_incref(created) : json_string(now);
 }
 
-/* Returns true if the manifest is synced to the disk only at the start of the machine. This is so
- * for a session: before its first start it has no work that a loss of power could destroy. Syncing
- * earlier would take most of the time in which a session is made. */
+/* Returns true if the manifest is synced to the disk only at the start of the machine. Returns true
+ * for a session: before its first start a session has no work that a loss of power could destroy.
+ * Syncing earlier would take most of the time in which a session is made. */
 static bool is_secured_at_start(const struct workspace *ws)
 {
 	return audit_is_kept(ws);

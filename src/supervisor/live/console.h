@@ -22,8 +22,8 @@
 struct console;
 
 /* Passes `len` bytes that the client has typed to the guest. Returns the number of bytes that the
- * guest accepted. If this is less than `len`, console_room() is called when the guest can accept
- * bytes again. */
+ * guest accepted. If this number is less than `len`, console_room() is called when the guest can
+ * accept bytes again. */
 typedef size_t console_input_fn(void *data, const uint8_t *bytes, size_t len);
 
 /* Makes the console. The console closes `listen_fd`, even if the function fails. */

@@ -313,7 +313,7 @@ void control_stream_push_time(struct control_stream *stream)
 
 	if (stream && stream->resting)
 		return;
-	/* While the guest does not read, no further times are queued for it. When it reads again,
+	/* While the guest does not read, no further times are queued. When the guest reads again,
 	 * it gets only the time of that moment. */
 	if (stream)
 		stream->time_due = stream->guest.out.len > 0;

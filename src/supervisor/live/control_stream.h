@@ -93,8 +93,8 @@ void control_stream_unpublish(struct control_stream *stream, const json_t *forwa
  * Afterwards `quiesced` or `lost` is called. From `quiesced` until control_stream_go_on() the
  * guest's commands are stopped, and the guest is not told the time. */
 int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct error *err);
-/* Lets the guest's commands go on after a save, by sending the time. This is needed whether the
- * save succeeded or failed. Does nothing if the commands are not stopped. If the guest has not
+/* Lets the guest's commands go on after a save, by sending the time. The time must be sent whether
+ * the save succeeded or failed. Does nothing if the commands are not stopped. If the guest has not
  * answered control_stream_quiesce() yet, does nothing, and must be called again in `quiesced`. */
 void control_stream_go_on(struct control_stream *stream);
 /* Asks a ready guest for the reports about its commands and its tracing that it has not sent yet.

@@ -426,8 +426,8 @@ void live_quarantine_over(struct live *live);
 /* In live_cgroup.c: makes the workspace's cgroup and moves this process into it. All processes of
  * the workspace start in this cgroup, and this process leaves it only at the end. */
 int live_cgroup_begin(struct live *live, const struct config *config, struct error *err);
-/* Kills the processes that remain in the cgroup, and removes the cgroup. If this fails, writes a
- * line to the log, and the next command removes the cgroup. */
+/* Kills the processes that remain in the cgroup, and removes the cgroup. If the cgroup cannot be
+ * removed, writes a line to the log, and the next command removes it. */
 void live_cgroup_end(struct live *live);
 
 /* live_end.c */
@@ -449,7 +449,7 @@ void live_settled(struct live *live);
 /* Called when the workload's result has come. */
 void live_done(struct live *live);
 
-/* In linux/live_broker.c: forks the broker. This is the last step before this process reads the
+/* In linux/live_broker.c: forks the broker. The fork is the last step before this process reads the
  * first byte of the guest. */
 int live_broker_begin(struct live *live, struct error *err);
 /* In linux/live_quarantine_proof.c. live_quarantine_note_sockets() is called when the sockets of

@@ -147,9 +147,9 @@ static void on_end_signal(struct loop *loop, int signal, void *data)
 	live_end(live, INTENT_SIGNAL, NULL);
 }
 
-/* Returns true if the firmware has its own deadline. This is needed only under KVM: a paravirtual
- * KVM may emulate the firmware, which is then a hundred times slower than the guest's kernel.
- * Without KVM, firmware and kernel are equally slow, so one deadline for both is enough. */
+/* Returns true if the firmware has its own deadline. Such a deadline is needed only under KVM: a
+ * paravirtual KVM may emulate the firmware, which is then a hundred times slower than the guest's
+ * kernel. Without KVM, firmware and kernel are equally slow, so one deadline for both is enough. */
 static bool has_firmware_deadline(const struct live *live)
 {
 	return live->backend->has_firmware && live->ticket.origin != VM_RESTORED &&

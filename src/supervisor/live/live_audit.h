@@ -16,7 +16,7 @@
 #include "store/audit.h"
 #include "supervisor/live/live.h"
 
-/* Opens the audit log. If this fails, the session must not start. */
+/* Opens the audit log. If the log cannot be opened, the session must not start. */
 int live_audit_begin(struct live *live, struct error *err);
 /* Closes the files of the log. Events that still wait are lost, and the number of them is written
  * to the security log. */

@@ -4,8 +4,8 @@
  * again, publishes a port, or unpublishes it. Each change edits config.network. The result is
  * checked like the config.network of a request (contract/). The change is written to
  * workspace.json, so that the next start has it too. A change that gives access is recorded before
- * the client gets its answer. If it cannot be recorded, it is undone. A change that takes access
- * away is never undone.
+ * the client gets its answer. If the change cannot be recorded, it is undone. A change that takes
+ * access away is never undone.
  */
 #include <errno.h>
 #include <stdio.h>

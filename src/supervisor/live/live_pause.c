@@ -13,16 +13,17 @@
  * room writes nothing. The layer may even end far from its bound. QEMU joins up to 32 neighbouring
  * requests of the guest to one write (virtio_blk_submit_multireq()), which may have 12 MiB and
  * more. If the layer ends far from its bound, the reason is in doubt (PAUSE_IN_DOUBT). Then the
- * layer is examined once more after LIMIT_DISK_CHECK_MS. If it still ends well below the bound, the
- * machine goes on. If the machine is then paused again at once, the quota is the reason. A request
- * that sets the quota to its present value lets the machine go on after a pause at the quota.
+ * layer is examined once more after LIMIT_DISK_CHECK_MS. If the layer still ends well below the
+ * bound, the machine goes on. If the machine is then paused again at once, the quota is the reason.
+ * A request that sets the quota to its present value lets the machine go on after a pause at the
+ * quota.
  *
  * If the disk is not a layer, only this supervisor sees that the disk has reached its quota. The
  * supervisor then asks the VMM to pause the machine. Until the VMM has answered, no other reason
  * lets the machine go on: otherwise the answer would report a pause that is already over.
  *
- * A guest can cause only one pause for each raise of the quota. So it cannot fill the logs with
- * pauses.
+ * A guest can cause only one pause for each raise of the quota. So a guest cannot fill the logs
+ * with pauses.
  */
 #include <errno.h>
 #include <stdio.h>

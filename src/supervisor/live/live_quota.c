@@ -116,7 +116,7 @@ static int look_after(struct live *live, uint64_t wait_ns, struct error *err)
 
 /*
  * Sets the timer for the next count, or for the next round of a count. A count of a disk with very
- * many extents takes long. So it is made in rounds, and the loop does other work between the
+ * many extents takes long. So a count is made in rounds, and the loop does other work between the
  * rounds. The rounds use at most a twentieth of the time, unless a client waits for the result.
  * `whole` is true if the last round has completed a count. `took_ns` is the duration of the last
  * round in ns.

@@ -2,8 +2,9 @@
 /*
  * Gives shared directories to a running guest. The command that requests this writes a pass, which
  * names the directories (store/share/pass.h). The backend adds the directories to the machine, the
- * guest mounts them, and runtime.json records them. This can succeed only once for a machine. If
- * the guest cannot mount all of the directories, all of them are removed from the machine again.
+ * guest mounts them, and runtime.json records them. Such a request can succeed only once for a
+ * machine. If the guest cannot mount all of the directories, all of them are removed from the
+ * machine again.
  */
 #include <string.h>
 

@@ -140,8 +140,8 @@ static void join_lines(const char *text, size_t len, char *out, size_t out_size)
 }
 
 /* If the last PANIC_SEARCH bytes of this boot contain the line of a kernel panic, writes this line
- * to `out`. Without this, the line would often be missing among the last lines, because a long call
- * trace follows it. Returns the number of bytes written. */
+ * to `out`. The line of the panic is often not among the last lines, because a long call trace
+ * follows it. Returns the number of bytes written. */
 static size_t put_panic(const struct serial_log *log, char *out, size_t out_size)
 {
 	static const char word[] = "Kernel panic";

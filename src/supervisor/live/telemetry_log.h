@@ -44,8 +44,8 @@ json_t *telemetry_read_status(const json_t *message, bool *whole, struct error *
 /* Starts the log. `dir` is the workspace's directory. The file is opened, or made if it does not
  * exist, when the first records come. */
 void telemetry_open(struct telemetry_log *log, int dir);
-/* Writes the records of a checked message. If this fails, for example because there is no room, the
- * records count as dropped. */
+/* Writes the records of a checked message. Records that cannot be written, for example because
+ * there is no room, count as dropped. */
 int telemetry_take(struct telemetry_log *log, const json_t *message, struct error *err);
 /* If records have come or were dropped since the last call, returns
  * {"bytes","sha256","records","dropped"}, which the caller releases. Otherwise returns NULL. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Watches which processes open the files of a session's directory. This uses fanotify, which needs
- * CAP_SYS_ADMIN. Programs of microagent are expected to open these files. Any other program is
- * reported once for each file that it opens. */
+/* Watches which processes open the files of a session's directory. The watch uses fanotify, which
+ * needs CAP_SYS_ADMIN. Programs of microagent are expected to open these files. Any other program
+ * is reported once for each file that it opens. */
 #ifndef SUPERVISOR_WATCH_OPENS_H
 #define SUPERVISOR_WATCH_OPENS_H
 

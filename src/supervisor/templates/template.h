@@ -53,10 +53,10 @@ struct template
 int template_begin(const struct backend *backend, const struct config *config,
 		   enum accelerator accelerator, const struct boot_files *files,
 		   struct template *out, struct error *err);
-/* Opens the template in `directory`. If the machine cannot be restored from it, sets out->why to
- * the reason. This is not an error, since the machine can boot. Hashes the root disk if it was not
- * hashed yet. If `own` is true, the machine gets its own memory, and does not share the template's
- * memory with other machines. */
+/* Opens the template in `directory`. If the machine cannot be restored from the template, sets
+ * out->why to the reason. A failure is not an error, since the machine can boot. Hashes the root
+ * disk if it was not hashed yet. If `own` is true, the machine gets its own memory, and does not
+ * share the template's memory with other machines. */
 void template_open(const char *directory, bool own, const struct backend *backend,
 		   const struct config *config, enum accelerator accelerator,
 		   struct boot_files *files, struct template *out);

@@ -281,8 +281,8 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 
 	if (call_in_directory(sock, dirfd, name, bind) < 0)
 		return -1;
-	/* Until fchmodat() is called, the file may have too many permissions. This does no harm,
-	 * because no process can connect before listen() is called. */
+	/* Until fchmodat() is called, the file may have too many permissions. Such permissions do
+	 * no harm, because no process can connect before listen() is called. */
 	if (fchmodat(dirfd, name, S_IRUSR | S_IWUSR, 0) == 0)
 		return 0;
 	why = errno;

@@ -107,7 +107,7 @@ static int look_at_sockets(struct port_look *look, sa_family_t family)
 
 /* Returns true if a process of another user may have a socket at the port of `fd`, at any address.
  * `fd` is bound and does not listen. Also returns true if the kernel does not list bound sockets
- * (before Linux 6.8). This is noticed because the list then lacks `fd` itself. */
+ * (before Linux 6.8). The list of such a kernel lacks `fd` itself. */
 static bool others_may_have_port(int fd)
 {
 	union {

@@ -151,9 +151,9 @@ struct isolate_syscall {
 	}
 /* Returns the number of conditions on arguments in the row. */
 unsigned isolate_condition_count(const struct isolate_syscall *row);
-/* Allows only these system calls. Any other call kills the process. This must be the last stage,
- * because the other stages make calls that are not allowed. Does nothing in a build with a
- * sanitizer, which makes other system calls. */
+/* Allows only these system calls. Any other call kills the process. The system call filter must be
+ * the last stage, because the other stages make calls that are not allowed. Does nothing in a build
+ * with a sanitizer, which makes other system calls. */
 int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct error *err);
 
 #endif

@@ -64,8 +64,8 @@ int poller_set(struct poller *p, int fd, uint32_t from, uint32_t to, void *data)
 /*
  * Sets the timerfd for a deadline. The timerfd only ends the wait. Which timers of the loop have
  * reached their deadline is decided by the loop's clock. If the wait ends too early, this does no
- * harm. So the timerfd is set again only for an earlier deadline. This saves system calls, because
- * most timers of the loop are removed before their deadline.
+ * harm. So the timerfd is set again only for an earlier deadline. Setting the timerfd less often
+ * saves system calls, because most timers of the loop are removed before their deadline.
  */
 static int arm_loop_timer(struct poller *p, uint64_t deadline)
 {

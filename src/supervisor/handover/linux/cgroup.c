@@ -409,9 +409,9 @@ static bool move_both(int procs, pid_t supervisor)
 	return move_to(procs, supervisor) && (supervisor == getpid() || move_to(procs, getpid()));
 }
 
-/* Moves the supervisor back to the group in which it was started. If this fails, moves it to the
- * parent of the machine's group. The second move succeeds only if the parent may have both
- * processes and child groups. */
+/* Moves the supervisor back to the group in which it was started. If the supervisor cannot be moved
+ * there, moves it to the parent of the machine's group. The second move succeeds only if the parent
+ * may have both processes and child groups. */
 static int go_home(const struct cgroup *group, pid_t supervisor, struct error *err)
 {
 	if (move_both(group->home, supervisor))
@@ -442,7 +442,8 @@ static int serve_leave(void *data, const struct broker_message *in, struct broke
 	if (!group->path)
 		return 0;
 	/* The supervisor may ask for this duty at any time, and has no limits once it is outside
-	 * the group. So it gets only the time that it needs to exit, and is then killed. */
+	 * the group. So the supervisor gets only the time that it needs to exit, and is then
+	 * killed. */
 	broker_end_asker(limit_deadline(LIMIT_KILL_MS));
 	return leave_group(group, broker_asker(), err);
 }

@@ -25,8 +25,8 @@ bool process_is_exiting(pid_t pid)
 	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
 	text[n > 0 ? n : 0] = '\0';
 	/* The second field, the name of the process in parentheses, may contain any character. So
-	 * its end is the last ")" of the line. After it come the third field, the state, and the
-	 * other fields. */
+	 * its end is the last ")" of the line. After that ")" come the third field, which is the
+	 * state, and the other fields. */
 	field = strrchr(text, ')');
 	for (int i = 2; field && i < 9; i++)
 		field = strchr(field + 1, ' ');

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the broker of a live supervisor. The live supervisor reads what a guest, its VMM and its
- * companions write, so an attacker in the guest may gain control of it. Therefore it has no more
- * rights than it needs (live_confine.c), and a broker does the duties that need more rights. The
- * broker is a copy of this process, forked when the VMM runs and before the first byte of the guest
- * is read. The table below has every duty of the broker, with the reason for each.
+ * companions write, so an attacker in the guest may gain control of it. Therefore the live
+ * supervisor has no more rights than it needs (live_confine.c), and a broker does the duties that
+ * need more rights. The broker is a copy of this process, forked when the VMM runs and before the
+ * first byte of the guest is read. The table below has every duty of the broker, with the reason
+ * for each.
  *
  * The supervisor stays the parent of bwrap and of the companions, even of those companions that the
  * broker starts. These processes and the broker exit with the supervisor. When the broker exits,

@@ -57,8 +57,8 @@ struct opening {
 	pid_t pid;
 	char file[NAME_MAX + 1]; /* the last component of the file's path */
 	char exe[PATH_MAX];	 /* the path of the program; "": the process has exited */
-	/* The program has mapped libmicroagent. This is examined only for a record, since all
-	 * mappings of the process must be read for it. */
+	/* The program has mapped libmicroagent. The mappings are examined only if the file is a
+	 * record, since all mappings of the process must be read for it. */
 	bool has_library;
 };
 

@@ -70,9 +70,9 @@ static int copy_extents(int from, int to, uint64_t *copied, struct error *err)
 
 /* Seals the memory. F_SEAL_EXEC makes the execute bits of its mode unchangeable. The only modes
  * that a live supervisor may set (live_confine.c) have no execute bits, so it can no longer change
- * the mode at all. Without this seal it could take away the access rights to the memory after a
- * command has checked them and before a VMM opens the memory. Kernels before 6.3 reject
- * F_SEAL_EXEC, and then only the other seals are set. */
+ * the mode at all. Without this seal a live supervisor could take away the access rights to the
+ * memory after a command has checked them and before a VMM opens the memory. Kernels before 6.3
+ * reject F_SEAL_EXEC, and then only the other seals are set. */
 static int seal(int fd, struct error *err)
 {
 	const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
