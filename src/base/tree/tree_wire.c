@@ -68,7 +68,7 @@ int tree_error_of(const struct tree_entry *entry, struct error *err)
 
 /* Waits until `fd` is ready for `events`. Returns 0 if `fd` is ready; 1 if `duplex` is true and the
  * peer has sent something or closed the connection; -1 on failure. ERR_TIMEOUT: `silence_ms` have
- * passed. ERR_UNAVAILABLE: `cancel` became readable. */
+ * passed. ERR_UNAVAILABLE: `cancel` became readable. Any other error is that of poll(). */
 static int wait_line(int fd, int cancel, int silence_ms, short events, bool duplex,
 		     struct error *err)
 {

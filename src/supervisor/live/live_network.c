@@ -67,8 +67,8 @@ static int each_more(struct live *live, const json_t *of, const json_t *without,
 	return 0;
 }
 
-/* Records a change. If there is an audit log, writes `event` with `data` to it; otherwise records
- * an event of the workspace with `text`. Releases `data`. */
+/* Records a change. If there is an audit log, writes `event` with `data` to it, and `text` to
+ * supervisor.log. Otherwise records an event of the workspace with `text`. Releases `data`. */
 static void tell_change(struct live *live, const char *event, json_t *data, const char *text)
 {
 	if (live->audit)
