@@ -39,7 +39,8 @@ struct options {
 	 * gives the number if it runs in a pid namespace of its own, where pids of several machines
 	 * can be equal. 0: the ids are made from the pid of the live supervisor. */
 	int64_t cell_number;
-	bool keep_quarantined; /* for kill and delete: they refuse a workspace in quarantine */
+	bool keep_quarantined; /* for halt, stop, kill and delete: they refuse a workspace in
+			        * quarantine */
 	bool recorded;	       /* for prepare, start and console: they use the recorded config */
 	bool full;	       /* for inspect: a new digest of the root file system is computed */
 	bool help, version;

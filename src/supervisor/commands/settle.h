@@ -30,9 +30,9 @@ int settle_to_end(struct record *record, struct error *err);
  * (store/quarantine_proof.c). An event that says so is not enough. If the backend has no broker,
  * there are no proofs, and the function returns true. */
 bool settle_proves_quarantine(const struct record *record);
-/* Checks the option --keep-quarantined of kill and delete. ERR_CONFLICT: the option is given, and
- * the workspace is in quarantine. A machine that lives counts as being in quarantine only if it is
- * proven to be cut off. */
+/* Checks the option --keep-quarantined of halt, stop, kill and delete. ERR_CONFLICT: the option is
+ * given, and the workspace is in quarantine. A machine that lives counts as being in quarantine
+ * only if it is proven to be cut off. */
 int settle_refuse_quarantined(const struct record *record, struct error *err);
 /* Works like settle(), but is called without the command lock, and takes the lock only if the
  * record is stale. */

@@ -89,8 +89,8 @@ void live_share_mounted(struct live *live, const char *said)
 {
 	struct error why;
 
-	/* Without a timer, the guest was not asked yet, or its answer came too late and the shares
-	 * are being removed again. */
+	/* If there is no timer, the guest was not asked yet, or its answer came too late and the
+	 * shares are being removed again. */
 	if (!live->share.client || !live->share.timer)
 		return;
 	loop_remove(steal_ptr(&live->share.timer));
