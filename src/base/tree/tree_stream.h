@@ -7,11 +7,11 @@
  *   entry   type (1 byte), mode (4), mtime in seconds (8) and nanoseconds (4), size (8),
  *           length of path (4), length of text (4), path, text; numbers are big-endian. The first
  *           entry is the root, whose path is ""; all other paths are relative to the root.
- *   'f'     a regular file of about that size; its chunks follow
+ *   'f'     a regular file of about `size` bytes; its chunks follow
  *   'd'     a directory; its entries follow, and then
  *   'x'     the same directory again: it is complete, its mode and times may be set
- *   'l'     a symbolic link to text
- *   'h'     one more name of a regular file that came before under the path in text
+ *   'l'     a symbolic link whose target is text
+ *   'h'     another name of the regular file that was sent before with the path in text
  *   's'     something that is left out (a device, another file system...); text says why
  *   'w'     nothing is at this path, although the lower layer has it (a whiteout)
  *   'o'     nothing of the lower layer is seen in this directory (an opaque directory)
@@ -22,9 +22,9 @@
  *   'z'     the end
  *
  *   chunk   kind (1 byte), length (8)
- *   'D'     that many bytes of data follow, TREE_CHUNK at most
- *   'H'     a hole of that length
- *   'E'     the end of a file of that length; 8 bytes of digest follow
+ *   'D'     `length` bytes of data follow, at most TREE_CHUNK
+ *   'H'     a hole of `length` bytes
+ *   'E'     the end of a file of `length` bytes; 8 bytes of digest follow
  *   'B'     the sender cannot go on; an 'e' follows
  *
  * 'w', 'o' and 'r' are only in the stream of an upper layer of an overlay (tree_line.overlay), whose

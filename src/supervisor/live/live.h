@@ -21,10 +21,10 @@
  *   live_audit.c, live_observe.c   the audit log of a session, and its events
  *   live_cgroup.c  the cgroup of the workspace
  *   live_end.c     how the machine is ended, and which state is recorded then
- *   linux/live_guard.c    the guard, which ends all processes that are left
+ *   linux/live_guard.c    the guard, which ends all processes that remain
  *   linux/live_broker.c   the broker, and its duties
  *   linux/live_confine.c  how the live supervisor gives up its rights
- *   darwin/live_rights.c  takes the place of the last three files on macOS
+ *   darwin/live_rights.c  takes the place of the three files of linux/ on macOS
  */
 #ifndef SUPERVISOR_LIVE_H
 #define SUPERVISOR_LIVE_H

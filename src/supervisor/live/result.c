@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 
-#define GUEST_TEXT_MAX 4096 /* the greatest kept length of `error` and `startError` */
+#define GUEST_TEXT_MAX 4096 /* the greatest kept length of `error` and `startError`, in bytes */
 
 /* Reads a time from the guest's message. Allows only digits and the punctuation of RFC 3339, since
  * the time is printed to terminals and must not control them. */

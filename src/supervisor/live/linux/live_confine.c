@@ -6,7 +6,7 @@
  *   capabilities  All sets are empty, also the bounding set; no_new_privs is set.
  *   files         The supervisor has its own root directory, and Landlock in it. It can write the
  *                 workspace's directory, and read its own directory in /proc. No other file of the
- *                 host has a path there. Without this stage root without capabilities could still
+ *                 host has a path there. Otherwise a root without capabilities could still
  *                 write to /etc. The broker appends to the security log. If no namespaces can be
  *                 made, there is only Landlock. If the kernel has no Landlock, there is only the
  *                 root directory.
@@ -20,8 +20,8 @@
  * everything else that the supervisor needs (live_broker.c).
  *
  * There are two protections of files: the root directory and Landlock. runtime.json says which of
- * them the supervisor has. If it does not have its own root directory, supervisor.log says why. If
- * it has neither, only the other stages protect the host.
+ * them the supervisor has. If the supervisor does not have its own root directory, supervisor.log
+ * says why. If it has neither of the two, only the other stages protect the host.
  */
 #include <errno.h>
 #include <fcntl.h>
