@@ -7,7 +7,8 @@
 #include "session/pools/pool.h"
 #include "session/templates/template.h"
 
-/* Returns true if the session's record cannot be read. Such a session may be made of any base. */
+/* Returns true if the session's record is damaged. Such a session may have been cloned from any
+ * base, so no base is deleted while it exists. */
 static bool is_unreadable(const struct microagent *agent, const char *name)
 {
 	auto_session struct microagent_session *session = session_handle(agent, name, NULL);
@@ -16,8 +17,8 @@ static bool is_unreadable(const struct microagent *agent, const char *name)
 	return !session || (session_read_record(session, &why) < 0 && why.code == ERR_IO);
 }
 
-/* Fails if the base has a pool, or if a session is made of the base. The pool is checked too,
- * because it may have no session yet. */
+/* Fails if the base has a pool, or if a session was cloned from the base. A pool without sessions
+ * is also a reason to fail, because it makes sessions of the base later. */
 static int refuse_used(struct microagent *agent, const struct base *base, struct error *err)
 {
 	auto_pool struct pool pool = POOL_NONE;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cleans up orphans: what a crash, a reboot or a manual change in the state directory has left.
- * Each orphan is adopted or removed. An adopted orphan is recorded as what it now is, so that its
- * user can look at it and destroy it.
+ * Cleans up orphans. An orphan is what a crash, a reboot or a manual change in the state directory
+ * has left. Each orphan is removed or adopted. To adopt an orphan is to record its present state,
+ * so that its user can look at it and destroy it.
  *
- *   a session whose maker is gone                 removed
- *   made just before the power failed, never run  removed: its records are empty
- *   a session whose destroyer is gone             removed
- *   a session whose end has come                  removed
- *   recorded as alive, but has no process         adopted: recorded as failed
- *   a fork or a snapshot whose maker is gone      removed; its session stays
- *   a base whose maker or destroyer is gone       removed
- *   a template whose maker or destroyer is gone   removed
- *   a process whose bundle is gone                removed: the process is killed
- *   neither a bundle nor an archive (gone.c)      adopted: noted in the security log
- *   a token without a session                     removed
- *   a member of a pool whose machine has ended    removed
- *   a member whose destruction was interrupted    removed
- *   a pool whose base is gone                     removed, with its members
- *   the members of a pool that is not kept        removed
- *   a pool that has a gap and no filler           adopted: gets a filler
+ *   a session whose making was interrupted             removed
+ *   made just before the power failed, never run       removed: its records are empty
+ *   a session whose destruction was interrupted        removed
+ *   a session whose lifetime or idle time is over      removed
+ *   recorded as alive, but has no process              adopted: recorded as failed
+ *   a fork or a snapshot whose making was interrupted  removed; its session stays
+ *   a base whose making or deletion was interrupted    removed
+ *   a template whose making or removal was interrupted removed
+ *   a process whose bundle is gone                     removed: the process is killed
+ *   neither a bundle nor an archive (gone.c)           adopted: noted in the security log
+ *   a token without a session                          removed
+ *   a member of a pool whose machine has ended         removed
+ *   a member whose destruction was interrupted         removed
+ *   a pool whose base is gone                          removed, with its members
+ *   the members of a pool that is not kept             removed
+ *   a pool that has a gap and no filler                adopted: gets a filler
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,8 +53,8 @@ int gc_note(json_t *list, const char *name, const char *why, struct error *err)
 		       : error_errno(err, ENOMEM, "orphans");
 }
 
-/* Notes an orphan that could not be removed, so that the caller can go on with the next orphan. The
- * text of the error may contain a name that is not UTF-8. */
+/* Notes an orphan that could not be removed, so that the caller can go on with the next orphan. A
+ * name in the error's text may be invalid UTF-8, so invalid bytes are replaced. */
 int gc_leave(struct gc *gc, const char *name, const struct error *why, struct error *err)
 {
 	json_t *entry = json_pack("{s:s,s:o}", "name", name, "why",
@@ -124,8 +124,9 @@ static off_t file_size_of(const struct workspace *ws, const char *file)
 		       : -1;
 }
 
-/* Returns true if a power failure has emptied the records of a session that never ran. This can
- * happen because the records are only synced to the disk when the session first starts. */
+/* Returns true if a power failure has emptied the records of a session that never ran. The records
+ * are synced to the disk only when the session first starts, so a power failure before that can
+ * leave them empty. */
 static bool is_lost_clone(const struct workspace *ws)
 {
 	off_t record = file_size_of(ws, SESSION_RECORD),
@@ -140,7 +141,7 @@ static bool is_lost_clone(const struct workspace *ws)
 #define MACHINE_GONE "its machine is gone, which is recorded now"
 
 /* Returns true if the session is recorded as failed or quarantined and has no process. Returns
- * false if its user has started or ended it meanwhile. */
+ * false if a user has started or destroyed the session meanwhile. */
 static bool is_adopted(const struct state_dir *dir, const char *id)
 {
 	auto_workspace struct workspace ws = {0};
@@ -161,8 +162,8 @@ static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct st
 
 	if (!session_name_of_id(id, name) || workspace_open(dir, id, false, &ws, NULL) < 0)
 		return 0;
-	/* The lease is checked last, because a starting machine takes the lease first and records
-	 * its state afterwards. */
+	/* The lease is checked last, because a starting machine first takes the lease and then
+	 * records its state. A check of the lease before the state could miss such a machine. */
 	if (ws.fd >= 0) {
 		lost = is_lost_clone(&ws);
 		orphan = !lost && should_be_alive(&ws);
@@ -183,8 +184,8 @@ static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct st
 			return gc_leave(gc, name, &why, err);
 		return status == 0 ? gc_note(gc->removed, name, POWER_LOST, err) : 0;
 	}
-	/* The supervisor is asked for the state, because it then finds out what happened to the
-	 * machine, and records the result. */
+	/* microagent_status() makes the supervisor find out what happened to the machine, and
+	 * record the result. */
 	if (!orphan || microagent_status(sessions, id, NULL, NULL) < 0 || !is_adopted(dir, id))
 		return 0;
 	orphan_tell(gc->agent, name, ORPHAN_NO_PROCESS, ORPHAN_ADOPTED, MACHINE_GONE);
@@ -218,8 +219,8 @@ static int gc_bundles(struct gc *gc, struct error *err)
 /* --- processes without a bundle --------------------------------------------------------------- */
 
 /* Returns true if the process is the live supervisor of a session below `place` whose directory is
- * gone. Then writes the session's name to name. Other processes of the session need no check,
- * because they end with its supervisor. */
+ * gone. In this case, writes the session's name to `name`. The session's other processes end with
+ * its live supervisor, so they need no check. */
 static bool is_lost_process(pid_t pid, const char *place, char name[SESSION_NAME_ROOM])
 {
 	size_t len = strlen(place);
@@ -249,8 +250,8 @@ static int end_if_lost(pid_t pid, void *data)
 	if (pid <= 1 || !is_lost_process(pid, search->place, name) ||
 	    proc_hold(pid, &lost, NULL) < 0)
 		return 0;
-	/* The process is checked a second time, now that this code has a handle of the process.
-	 * Before that, the process could have ended, and another process could have got its pid. */
+	/* The process is checked a second time, because it could have exited before this code got a
+	 * handle of it. Another process could then have got its pid. */
 	if (!is_lost_process(lost.pid, search->place, name) ||
 	    proc_signal(&lost, SIGKILL, NULL) < 0)
 		return 0;
@@ -280,8 +281,8 @@ json_t *microagent_session_gc(struct microagent *agent, struct error *err)
 		return NULL;
 	}
 	sessions_sweep(agent, removed, left);
-	/* The pools are cleaned up last, because the tokens of the removed sessions are gone by
-	 * then. */
+	/* The pools are cleaned up last, because the steps before also remove the tokens of the
+	 * removed sessions. */
 	if (gc_swept(&gc, err) < 0 || gc_processes(&gc, err) < 0 || gc_bundles(&gc, err) < 0 ||
 	    sessions_tell_gone(agent, adopted, err) < 0 || gc_pools(&gc, err) < 0)
 		return NULL;

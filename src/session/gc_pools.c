@@ -86,10 +86,9 @@ static int gc_ready(struct gc *gc, const struct pool *pool, struct error *err)
 
 #define ENDING_BROKE_OFF "its destruction was interrupted"
 
-/* Returns true if a process that has died left the member's token in ending/. A living process may
- * destroy a member by its name, or because the member is dead. That process holds the member's
- * mark, but not the pool's lock. So if this process has got the mark and the token still exists, no
- * living process uses the token. */
+/* Returns true if a process that has died left the member's token in ending/. A living process that
+ * destroys the member holds the member's mark. (It need not hold the pool's lock.) So if this
+ * process gets the mark and the token still exists, no living process is destroying the member. */
 static bool is_left_ending(const struct gc *gc, const struct pool *pool, const char *name)
 {
 	char mark[SESSION_MARK_ROOM];
@@ -109,8 +108,8 @@ static bool is_left_ending(const struct gc *gc, const struct pool *pool, const c
 	return left;
 }
 
-/* Finishes interrupted destructions of members. This process holds the pool's lock, so no other
- * process sets or drains the pool meanwhile. */
+/* Finishes interrupted destructions of members. Does nothing if another process has the pool's
+ * lock, because that process may be setting or draining the pool. */
 static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 {
 	json_auto_t *names = pool_tokens(pool, POOL_ENDING, err);
@@ -127,7 +126,8 @@ static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 		struct error why = {0};
 		int noted;
 
-		/* If a removal has already failed in this run, it is not tried a second time. */
+		/* Skips a member whose removal has already failed in this run, and a member that a
+		 * living process is destroying. */
 		if (is_in(gc->left, word) || !is_left_ending(gc, pool, word))
 			continue;
 		orphan_tell(gc->agent, word, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED,
@@ -146,8 +146,8 @@ static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 
 #define POOL_LABEL_ROOM (sizeof(POOL_DIR "/") + NAME_MAX)
 
-/* Writes the label of a pool, pool/BASE. The label must not be the name of the base, because the
- * base may still exist. */
+/* Writes the label of a pool, pool/BASE. A label that is only the base's name would look like a
+ * removed base, and the base may still exist. */
 static void pool_label(const char *base, char out[POOL_LABEL_ROOM])
 {
 	snprintf(out, POOL_LABEL_ROOM, POOL_DIR "/%s", base);
@@ -170,7 +170,7 @@ static int leave_pool(struct gc *gc, const char *base, const struct error *why, 
 }
 
 /* Removes the members that a killed `pool set` or `pool drain` has left. Skips a pool with a
- * damaged record, so that its user can see the record. */
+ * damaged record, so that a user can examine the record. */
 static int gc_unkept(struct gc *gc, const struct pool *pool, struct error *err)
 {
 	json_auto_t *names = pool_tokens(pool, POOL_READY, err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists names of the things in a state directory, for the completion of names on a command line.
- * Other functions list these things too, but they may ask another process, wait, or change the
- * state directory; these functions never do. They return arrays of strings, which the caller
- * releases. They leave out things that cannot be read, and may return NULL.
+ * Lists the names of workspaces, sessions and snapshots in a state directory, for the completion of
+ * names on a command line. These functions never ask another process, never wait, and never change
+ * the state directory. (Other functions that list these things may do so.) They leave out things
+ * that cannot be read. They return arrays of strings, which the caller releases, or NULL.
  */
 #ifndef SESSION_NAMES_H
 #define SESSION_NAMES_H

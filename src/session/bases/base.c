@@ -30,8 +30,8 @@ void base_close(struct base *base)
 
 /* --- metadata -------------------------------------------------------------------------------- */
 
-/* Checks that the section of the metadata names a file by the key `key`, and has the file's
- * digest. */
+/* Checks that the object `section` of the metadata has the name of a file under the key `key`, and
+ * the digest of this file. */
 static int check_file(const json_t *metadata, const char *section, const char *key,
 		      struct error *err)
 {
@@ -175,8 +175,9 @@ unsigned base_newest(const struct state_dir *dir, const char *name)
 	return newest;
 }
 
-/* Sets the error for a missing base. The reason names the base without a version, because a user
- * can make a base, but cannot choose its version. */
+/* Sets the error for a missing base. The reason of the error has the base's name without a version,
+ * because the hint made from it is a command that makes the base, and a user cannot choose the
+ * version of a new base. */
 static int not_found(const char *word, const char *dir, struct error *err)
 {
 	struct base_name name = {0};
@@ -188,8 +189,8 @@ static int not_found(const char *word, const char *dir, struct error *err)
 	return error_reason(err, REASON_NO_BASE, makes);
 }
 
-/* Opens the bundle of the version in base->name, or of the newest version if base->name has
- * none. */
+/* Opens the bundle of the version in base->name, or of the newest version if base->name has no
+ * version. */
 static int find_bundle(const struct state_dir *dir, const char *word, struct base *base,
 		       struct error *err)
 {
@@ -236,7 +237,8 @@ int base_open(const struct microagent *agent, const char *word, enum base_use us
 				: "a session is being made of base %s just now: try again when it is made",
 			base.name.full);
 	}
-	/* The bundle may have been deleted after it was opened and before it was locked. */
+	/* The bundle may have been deleted after it was opened and before it was locked. Such a
+	 * bundle is not used. */
 	if (fstat(base.fd, &locked) < 0 ||
 	    fstatat(dir.fd, strrchr(base.path, '/') + 1, &named, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    locked.st_dev != named.st_dev || locked.st_ino != named.st_ino)
@@ -264,7 +266,7 @@ void base_files_free(struct base_file files[BASE_FILES])
 		free(steal_ptr(&files[i].path));
 }
 
-/* The kinds of guests whose bases have a certain file. */
+/* The kinds of guests. A row below says for which of these kinds a base has the file. */
 enum of_guest { OF_LINUX = 1, OF_MACOS = 2, OF_BOTH = OF_LINUX | OF_MACOS };
 
 int base_files(const struct base *base, struct base_file out[BASE_FILES], struct error *err)

@@ -13,10 +13,10 @@
  *
  *   restore.ipsw   the restore image from which macOS was installed, for a later installation
  *
- * A base is made under another name. It is renamed when it is sealed, so a bundle with its final
- * name is whole. A process that makes a session of a base holds a shared flock on the base's
- * directory meanwhile. A process that deletes a base first takes an exclusive flock, and then looks
- * for sessions of the base.
+ * A base is made in a directory with a temporary name. The directory is renamed when the base is
+ * sealed, so every bundle with a final name is complete. A process that makes a session of a base
+ * holds a shared flock on the base's directory until the session exists. A process that deletes a
+ * base first takes an exclusive flock on the directory, and then searches for sessions of the base.
  */
 #ifndef SESSION_BASE_H
 #define SESSION_BASE_H
@@ -37,18 +37,17 @@
 #define BASE_FORMAT_LINUX 1
 #define BASE_FORMAT_MACOS 2
 
-/* The parts of a base's name, for example "web", 3 and "web-v3". */
+/* A base's name in its components, for example "web", 3 and "web-v3". */
 struct base_name {
 	char name[BASE_NAME_MAX + 1];
-	unsigned version; /* version in the name; 0: the name has no version, and means the newest
-			   * version */
+	unsigned version; /* the number of the version; 0: the name has no version, and means the
+			   * newest version */
 	char full[BASE_NAME_MAX + 16];
 };
 /* Parses a base's name like "web-v3" or "web". ERR_INVALID: `word` is not a base's name. */
 int base_name_parse(const char *word, struct base_name *out, struct error *err);
-/* Checks that word names one version of a base, like "web-v3". Otherwise fails with ERR_INVALID. A
- * word that passes is a single component of a path, and is neither "." nor "..". So it cannot lead
- * to another directory. */
+/* Checks that word names one version of a base, like "web-v3". Otherwise fails with ERR_INVALID. An
+ * accepted word is safe in a path: it is one component, and is neither "." nor "..". */
 int base_version_check(const char *word, struct error *err);
 /* Parses the file name of a bundle, such as "web-v3.bundle". Returns false if `file` is not such a
  * name. */
@@ -65,8 +64,8 @@ struct base {
 		.fd = -1 \
 	}
 
-/* The ways to open a base. BASE_SHARED opens a base to use it. BASE_EXCLUSIVE opens a base to
- * delete it, and also accepts a damaged base. */
+/* How a base is opened. BASE_SHARED opens a base for use. BASE_EXCLUSIVE opens a base for deletion,
+ * and also accepts a damaged base. */
 enum base_use { BASE_SHARED, BASE_EXCLUSIVE };
 /* Opens a base and locks it. ERR_NOT_FOUND: the message names the missing base and the bases that
  * exist. ERR_CONFLICT: another process works on the base. */
@@ -79,10 +78,10 @@ void base_close(struct base *base); /* accepts BASE_NONE */
 unsigned base_newest(const struct state_dir *dir, const char *name);
 
 /*
- * A file of a base that must not change. The initrd may change, so it is not such a file: it
- * contains software of this host, which an upgrade replaces, also for existing bases. metadata.json
- * names the initrd that the base had when it was sealed. A verification reports whether the initrd
- * was replaced later.
+ * A file of a base that must not change. The initrd is not such a file. It contains software of
+ * this host, and an upgrade replaces this software for existing bases too. metadata.json names the
+ * initrd that the base had when it was sealed. A verification reports whether the initrd was
+ * replaced later.
  */
 struct base_file {
 	const char *label; /* name of the file in reports: "disk", "kernel", "layer"... */
@@ -95,7 +94,8 @@ enum {
 	BASE_FILE_DISK,
 	BASE_FILE_KERNEL, /* a base with a macOS guest has no kernel and no layer */
 	BASE_FILE_LAYER,
-	BASE_FILE_AUXILIARY, /* only a base with a macOS guest has this file and those after it */
+	BASE_FILE_AUXILIARY, /* only a base with a macOS guest has this file and the files that
+			      * follow in this enum */
 	BASE_FILE_MODEL,
 	BASE_FILE_IDENTIFIER,
 	BASE_FILE_IPSW,
@@ -108,8 +108,9 @@ bool base_is_macos(const struct base *base);
 /* Returns "amd64" or "arm64", the architecture of the base and its sessions. A base without a
  * recorded architecture was sealed by an earlier version of this program, and is for amd64. */
 const char *base_architecture(const struct base *base);
-/* Returns the machine for a session of the base: the machine `asked`, with the architecture of the
- * base. If `asked` has no memory or no processors, the base's values are used. */
+/* Returns the properties of the machine for a session of the base: a copy of `asked` with the
+ * architecture of the base. If `asked` has no memory size or no number of processors, the copy gets
+ * the base's value. */
 struct microagent_machine base_machine(const struct base *base,
 				       const struct microagent_machine *asked);
 /* Returns the names of the image that the base was made of (contract/provenance.h). Returns an
@@ -127,8 +128,8 @@ void base_clear_immutable(int dir);
 
 /* Removes the bundle of a base that was opened with BASE_EXCLUSIVE. */
 int base_remove(const struct microagent *agent, const struct base *base, struct error *err);
-/* Removes each base whose maker or deleter was killed before it had finished. Appends the names of
- * these bases to `removed`, which may be NULL. */
+/* Removes each base for which the process that made or deleted it was killed before it had
+ * finished. Appends the names of these bases to `removed`, which may be NULL. */
 void bases_sweep(const struct microagent *agent, json_t *removed);
 
 /* Reads metadata.json of a bundle. An error names the file. The caller releases the result. */

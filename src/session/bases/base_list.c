@@ -119,8 +119,8 @@ struct sealed_file {
 	enum digest_part part;
 	const char *sha256; /* the digest that was recorded when the base was sealed; NULL: not
 			     * recorded */
-	/* The digest that the cache recorded after the file was refreshed, or "" if there is
-	 * none. */
+	/* The digest that the cache recorded when an upgrade replaced the file; "" if the file was
+	 * not replaced. */
 	const char *newer;
 };
 
@@ -148,8 +148,9 @@ static json_t *verify_base_file(const struct sealed_file *file)
 			 "refreshed", refreshed ? json_true() : NULL);
 }
 
-/* Appends one result for each file to checks. Returns 1 if every file has the digest that was
- * recorded when it was sealed or refreshed, 0 if a file does not, or -1 with err set. */
+/* Checks the digest of each file, and appends one result for each file to checks. Returns 1 if
+ * every file has the digest of its sealing or of its last replacement by an upgrade. Returns 0 if a
+ * file has neither, or -1 with err set. */
 static int verify_sealed(const struct sealed_file *files, size_t count, json_t *checks,
 			 struct error *err)
 {
@@ -183,7 +184,8 @@ static int verify_own_files(const struct base *base, json_t *checks, struct erro
 	return status;
 }
 
-/* Checks the base's template. If the template's record is damaged, this is reported in checks. */
+/* Checks the base's template. If the template's record is damaged, the damage is reported in
+ * checks, and is not an error of this function. */
 static int verify_template(const struct base *base, json_t *checks, struct error *err)
 {
 	static const struct {
@@ -217,8 +219,8 @@ static int verify_template(const struct base *base, json_t *checks, struct error
 }
 
 /* Checks the initrd. It contains this host's own software, which an upgrade replaces. The cache
- * then records the digest of the new initrd. So the initrd passes with the digest in the base's
- * record or with the digest in the cache. */
+ * then records the digest of the new initrd. So an initrd with either digest is accepted: that in
+ * the base's record or that in the cache. */
 static int verify_initrd(const struct base *base, json_t *checks, struct error *err)
 {
 	const json_t *initrd = json_object_get(base->metadata, "initrd");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a base. The directory of an unfinished base is <state>/bases/.making-XXXXXX. Its maker
- * holds an exclusive flock on it, which ends with the maker. A directory without a flock was left
- * by a killed maker, and the next maker removes it. A sealed base gets its name by a rename that
- * replaces nothing.
+ * Makes a base. The directory of an unfinished base is <state>/bases/.making-XXXXXX. The process
+ * that makes the base holds an exclusive flock on the directory, and the kernel releases the flock
+ * when the process exits. So a directory without a flock was left by a killed process. The next
+ * process that makes a base removes it. A sealed base gets its name by a rename that never replaces
+ * another base.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -27,8 +28,8 @@
 #include "session/macos/macos.h"
 
 #define MAKING ".making-"
-/* ROOM_BYTES is the number of bytes that are added to the disk of a provisioned base. A disk does
- * not become larger than ROOM_MOST_BYTES by this addition. */
+/* ROOM_BYTES is the free space in bytes that a provisioned base gets in addition to its image. A
+ * disk is not made larger than ROOM_MOST_BYTES for this free space. */
 #define ROOM_BYTES (1ull << 30)
 #define ROOM_MOST_BYTES (4ull << 30)
 
@@ -39,8 +40,8 @@
 
 /* --- the directory --------------------------------------------------------------------------- */
 
-/* Removes directories of unfinished bases whose makers have ended. Appends their names to removed,
- * which may be NULL. The caller has locked the directory of all bases. */
+/* Removes the directories of unfinished bases that no living process makes. Appends their names to
+ * removed, which may be NULL. The caller has locked the directory of all bases. */
 static void sweep_locked(const struct state_dir *dir, json_t *removed)
 {
 	int own = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -168,8 +169,8 @@ static int find_parts(struct making *m, struct error *err)
 	return m->kernel.initrd ? 0 : -1;
 }
 
-/* Imports the image spec->oci into the cache with microagent-artifact. The next base of the same
- * image finds it there. Sets m->image to the imported image. */
+/* Imports the image spec->oci into the cache with microagent-artifact. If a base is later made of
+ * the same image, it uses the imported image in the cache. Sets m->image to the imported image. */
 static int import_image(struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
@@ -179,7 +180,8 @@ static int import_image(struct making *m, struct error *err)
 	size_t n = 3;
 
 	/* An image's name has only small letters, and may end with the name of an architecture.
-	 * "-base" is appended, so that the end of a base's name is not read as an architecture. */
+	 * "-base" is appended, because the image's name would otherwise be misread if the base's
+	 * name ended with such a word. */
 	snprintf(name, sizeof(name), "%s-base", m->base.name);
 	for (char *c = name; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
@@ -199,9 +201,9 @@ static int import_image(struct making *m, struct error *err)
 	return cache_image_find(name, m->architecture, &m->image, err);
 }
 
-/* Returns the largest size in MiB that a file can have on this file system. The size is at least
- * `fits` and less than `does_not`. The system has no interface that tells this size, so sizes are
- * tried with a file that is removed afterwards. */
+/* Returns the largest size in MiB that a file can have on this file system. The caller knows that a
+ * file of `fits` MiB is possible, and that a file of `does_not` MiB is not. No system call returns
+ * this size, so this function tries sizes with the file `fd`. The caller then removes the file. */
 static uint64_t largest_mib(int fd, uint64_t fits, uint64_t does_not)
 {
 	while (does_not - fits > 1) {

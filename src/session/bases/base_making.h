@@ -42,13 +42,14 @@ int base_seal(struct making *m, json_t **base, struct error *err);
 int base_seal_file(int dir, const char *name, struct stat *st, char digest[DIGEST_TEXT],
 		   struct error *err);
 /* Remembers the digest of a file (store/digests.h). Digests of new files are usually not
- * remembered. Here only the file's maker has had the file open, so the digest is certain. If
- * `digest` is NULL, does nothing. */
+ * remembered, because a writer may still have the file open. This file was open only in this
+ * process, so its digest is certain. If `digest` is NULL, does nothing. */
 void base_remember_sealed(int dir, const char *file, const char *digest);
 
 /* Sets or clears the immutable flag of a file, with which nobody can change the file. A failure is
- * not an error: the file system may have no such flag, or this process may not be allowed to set
- * it. In any case, the file's mode protects the file. linux/immutable.c, darwin/immutable.c */
+ * ignored, because the file system may have no such flag, or this process may lack the right to set
+ * the flag. The file's mode protects the file also without the flag. The function is in
+ * linux/immutable.c and darwin/immutable.c. */
 void file_set_immutable(int fd, bool on);
 
 /* --- provision.c ----------------------------------------------------------------------------- */
@@ -56,13 +57,13 @@ void file_set_immutable(int fd, bool on);
 /* Returns true if the spec asks for any change of the image. */
 bool provision_is_asked(const struct microagent_base_spec *spec);
 /*
- * Boots a machine on the disk of the unfinished base, provisions it by the spec, and shuts it down.
- * Afterwards only the file BASE_LOG and m->provisioning have records of the machine. After a
- * failure, the log is kept in <state>/logs, and the error names it.
+ * Boots a machine on the disk of the unfinished base, provisions the disk as the spec says, and
+ * shuts the machine down. Afterwards only the file BASE_LOG and m->provisioning have records of the
+ * machine. After a failure, the log is kept in <state>/logs, and the error names it.
  */
 int provision(struct making *m, struct error *err);
-/* Waits until the processes of a killed provisioning have ended. Must be called before the
- * directory `dir` is removed. */
+/* Waits until the processes of a killed provisioning have exited. Must be called before the
+ * directory `dir` is removed, because these processes still write to files in it. */
 void provision_wait_gone(const char *dir);
 
 #endif

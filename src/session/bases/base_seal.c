@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Seals a base: computes the digests of all files that its sessions are made of, and gives the base
- * its name. */
+/* Seals a base: records the digests of all files from which sessions are made, and gives the base
+ * its final name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -131,7 +131,7 @@ static json_t *source_record(const struct making *m, struct error *err)
 	return steal_ptr(&source);
 }
 
-/* Writes the name of the base's maker to out, as "user@host". */
+/* Writes the name of the user who makes the base to out, as "user@host". */
 static void creator(char out[256])
 {
 	struct passwd entry, *user = NULL;
@@ -145,8 +145,9 @@ static void creator(char out[256])
 		snprintf(out, 256, "uid %u@%s", (unsigned)geteuid(), host);
 }
 
-/* Returns a default for the base's sessions: `given` if it is not 0. Otherwise returns the number
- * that macOS needs, or `otherwise` if the guest is Linux. */
+/* Returns a size that the base's sessions have by default: `given` if it is not 0. Otherwise
+ * returns the size that macOS needs (the member `key` of m->macos), or `otherwise` if the guest is
+ * Linux. */
 static int64_t size_for_sessions(const struct making *m, int64_t given, const char *key,
 				 int64_t otherwise)
 {
@@ -274,8 +275,8 @@ void base_clear_immutable(int dir)
 	set_immutable(dir, false);
 }
 
-/* Digests of new files are usually not remembered. This digest is remembered, because only this
- * process has had the file open. */
+/* Digests of new files are usually not remembered, because a writer may still have the file open.
+ * This file was open only in this process, so its digest is remembered. */
 void base_remember_sealed(int dir, const char *file, const char *digest)
 {
 	autoclose int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -302,10 +303,10 @@ static void remember_digests(const struct making *m, const json_t *metadata)
 			json_text(json_object_get(metadata, rows[i].key), "sha256", NULL));
 }
 
-/* Renames the base to its final name. Returns 0 on success, 1 if another base already has the
- * name, or -1 with err set. After 1, the caller tries the next version. On an error, the rename is
- * undone. This is safe: the directory is locked by this process, so no other process has opened
- * it. */
+/* Renames the base to its final name. Returns 0 on success, 1 if another base already has the name,
+ * or -1 with err set. After 1, the caller tries the next version. On an error, the rename is
+ * undone. No other process has used the base before the rename is undone, because this process has
+ * the directory locked. */
 static int publish_base(struct making *m, struct error *err)
 {
 	char file[sizeof(m->base.full) + 8];
@@ -337,8 +338,8 @@ int base_seal(struct making *m, json_t **base, struct error *err)
 		name->version = base_newest(&m->dir, name->name) + 1;
 		snprintf(name->full, sizeof(name->full), "%s-v%u", name->name, name->version);
 		metadata = describe_base(m, err);
-		/* If this is not the first attempt, another process has taken the name of the
-		 * previous attempt. The layer that the previous attempt made is removed. */
+		/* In a second attempt, the layer of the first attempt is removed here. An attempt
+		 * is repeated if another process has taken the base's name. */
 		(void)unlinkat(m->fd, BASE_LAYER, 0);
 		if (!metadata ||
 		    (m->macos ? add_macos_files : add_linux_files)(m, metadata, err) < 0)

@@ -5,10 +5,11 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 
-/* Runs a few commands, to test that the machine can run commands. The image need not have these
- * programs: an answer of the guest that a program does not exist is enough. Several commands are
- * run because the first ones are slow in an emulated guest. There the first command takes ten times
- * as long as the second, and the second takes one and a half times as long as the third. */
+/* Runs a few commands, to test that the machine can run commands. The image may lack these
+ * programs: if the guest answers that a program does not exist, the test succeeds too. Several
+ * commands are run, so that the slow first ones are not left to the user: in an emulated guest, the
+ * first command takes ten times as long as the second, and the second takes one and a half times as
+ * long as the third. */
 int first_commands_try(struct microagent *agent, const char *name, struct error *err)
 {
 	static const char *const list[][4] = {{"true"}, {"sh", "-c", "true"}, {"true"}};

@@ -13,7 +13,8 @@ int state_sub_open(const struct microagent *agent, const char *sub, bool create,
 
 	if (!path)
 		return -1;
-	/* The state directory itself is opened first, so that an error about it is reported. */
+	/* Opens the state directory first. Otherwise an error about the state directory would be
+	 * reported as an error about the directory below it. */
 	if (state_dir_open(agent->state_path, create, &parent, err) < 0)
 		return -1;
 	status = state_dir_open_part(path, create, &parent, out, err);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a base from an image by provisioning. The disk of the base is booted once, in the
- * foreground, so that the machine ends with the maker of the base. Meanwhile the base's directory
- * contains
+ * Makes a base from an image by provisioning. The disk of the base is booted once. The machine runs
+ * in the foreground, so that it ends when the process that makes the base exits. Meanwhile the
+ * base's directory contains
  *
  *   work/state/  a state directory with one workspace, `provision`
  *   work/stage/  the files that the guest is given
  *
  * Both directories are removed before the base is sealed. Only the guest changes the files on its
- * disk. So the host parses no file system.
+ * disk, so that the host need not parse the file system of the disk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,8 +51,8 @@ static int work_in_linux(struct provisioning *p, struct error *err)
 	if (provision_helper(p, "account", err) < 0 || provision_stage_in_guest(p, err) < 0 ||
 	    (p->spec->script && provision_run_script(p, err) < 0))
 		return -1;
-	/* The account is set up a second time, because the script may have changed the user
-	 * "agent". */
+	/* The user's account is set up here for the second time, because the script may have
+	 * changed the user "agent". */
 	provision_log_doing(&p->log, "keeping the user agent to /workspace, /tmp and his home");
 	if (provision_helper(p, "account", err) < 0 || provision_helper(p, "confine", err) < 0)
 		return -1;

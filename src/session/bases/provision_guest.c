@@ -16,8 +16,8 @@
  * disk. */
 #define GUEST_STAGE "/run/microagent-stage"
 #define GUEST_SCRIPT "/run/microagent-provision"
-/* The largest size in bytes of a script for macOS, which is passed as one argument. Linux refuses
- * an argument that is longer than this; macOS accepts it. */
+/* The largest size in bytes of a script for macOS, which is passed as one argument. Linux refuses a
+ * longer argument. macOS would accept one, but the limit is the same on both systems. */
 #define MACOS_SCRIPT_BYTES 131000
 
 static int check_cancelled(const struct microagent_result *result, struct error *err)
@@ -25,8 +25,8 @@ static int check_cancelled(const struct microagent_result *result, struct error 
 	return result->cancelled ? error_set(err, ERR_UNAVAILABLE, "cancelled") : 0;
 }
 
-/* Sets the error for a failed run of microagent-files in the guest. The first line of its stderr is
- * an error code, and the next lines are the message. */
+/* Sets the error for a failed run of microagent-files in the guest. The first line that
+ * microagent-files writes to stderr is an error code. The lines after it are the message. */
 static int explain_helper(const struct provisioning *p, const struct microagent_result *result,
 			  struct error *err)
 {

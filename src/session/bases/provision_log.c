@@ -146,7 +146,7 @@ static int move_log(int dir, const char *name, const char *base, const struct st
 	return -1;
 }
 
-/* Does nothing for an empty log, as after a failure before the first message. */
+/* The log is empty if a failure came before the first message. An empty log is not kept. */
 void provision_log_keep(const struct provision_log *log, const struct microagent *agent, int dir,
 			const char *name, const char *base, const char *nothing, struct error *err)
 {

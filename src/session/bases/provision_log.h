@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the log of provisioning or warming a base. The caller and a file get its messages. */
+/* The log of provisioning or warming a base. Each message is passed to a function of the caller,
+ * and is written to a file. */
 #ifndef SESSION_PROVISION_LOG_H
 #define SESSION_PROVISION_LOG_H
 
@@ -11,16 +12,17 @@
 #include "base/buf.h"
 #include "microagent_session.h"
 
-/* Gets a line of the log for the caller. */
+/* A function of the caller that gets each line of the log. */
 typedef void provision_said_fn(void *data, enum microagent_base_line kind, const char *text);
 
 struct provision_log {
-	provision_said_fn *said; /* gets each message for the caller; NULL: only the file gets the
-				  * messages */
+	provision_said_fn *said; /* gets each message; NULL: the messages are written only to the
+				  * file */
 	void *data;
 	int fd;
 	uint64_t written;
-	struct buf rest[2]; /* last line of stdout and of stderr, if its newline has not come yet */
+	struct buf rest[2]; /* the last, incomplete line of stdout and of stderr: bytes whose
+			     * newline has not come yet */
 	char step[256]; /* the latest heading that the script has written; "" if there is none */
 	struct error failed; /* the first error in writing to the file */
 };
@@ -39,8 +41,8 @@ int provision_log_output(struct provision_log *log, enum microagent_output strea
  * has ended. */
 void provision_log_flush(struct provision_log *log);
 /* Keeps the log after a failure. If the log has any message, its file dir/name is moved to
- * <state>/logs/base-NAME-TIME.log, and this path is added to *err. `nothing` is a text that the
- * base or template was not made, which is also added to *err. */
+ * <state>/logs/base-NAME-TIME.log, and this path is added to *err. `nothing` is a text such as "the
+ * base was not made". It is also added to *err. */
 void provision_log_keep(const struct provision_log *log, const struct microagent *agent, int dir,
 			const char *name, const char *base, const char *nothing, struct error *err);
 

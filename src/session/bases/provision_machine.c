@@ -30,8 +30,8 @@ void provision_wait_gone(const char *dir)
 }
 
 /* Returns the size of the machine's memory in MiB. The staged files are in a file system in the
- * guest's memory. This file system may use half of the memory, so twice the files' size is
- * added. */
+ * guest's memory. This file system may use half of the memory, so twice the size of the files is
+ * added to the least size. */
 static int64_t memory_mib(const struct provisioning *p)
 {
 	int64_t least = (int64_t)limit_get(LIMIT_PROVISION_MEMORY_MIB);
@@ -115,8 +115,8 @@ int provision_boot(struct provisioning *p, struct error *err)
 }
 
 /* Waits a moment for the supervisor's answer. If the machine has died, the answer contains the
- * reason, which replaces `err`. If no answer comes, the machine runs on without its connection.
- * `err` then stays, and the caller ends the machine. Always returns -1. */
+ * reason, which replaces `err`. If no answer comes, the machine still runs, but has lost its
+ * connection. Then `err` stays unchanged, and the caller ends the machine. Always returns -1. */
 int provision_explain_lost(struct supervisor_run *supervisor, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_LOST_MS);

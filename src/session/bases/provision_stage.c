@@ -28,8 +28,8 @@ static const char *staged_name(const char *path)
 }
 
 /* Copies a user's file to the file `name` in dir, and returns a descriptor of the copy. If `mode`
- * is 0, the copy gets the permissions of the user's file, and its owner may also read and write
- * it. */
+ * is 0, the copy gets the permissions of the user's file, and the owner of the copy may also read
+ * and write it. */
 static int copy_to_stage(const char *path, int dir, const char *name, mode_t mode,
 			 struct error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the stage: copies of the script and the files for a provisioning. The digests are computed
- * from the copies, and only the copies are used. So the recorded digests belong to the files that
- * were used. */
+/* Makes the stage, a directory with copies of the script and the files for a provisioning. The
+ * digests are computed from the copies, and only the copies are used. So the recorded digests are
+ * those of the files that the guest got, even if a user changes the originals meanwhile. */
 #ifndef SESSION_PROVISION_STAGE_H
 #define SESSION_PROVISION_STAGE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a base with a macOS guest, except for the sealing (bases/base_seal.c). */
+/* Makes a base with a macOS guest. The sealing of such a base is in bases/base_seal.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -52,9 +52,9 @@ static int check_script(const char *path, struct error *err)
 		path);
 }
 
-/* Returns the path of the script that puts the agent on the disk. The caller frees the path. The
- * script is also searched before the base is made, so that a missing script is noticed before hours
- * of downloading and installing. */
+/* Returns the path of the script that puts the agent on the disk. The caller frees the path. This
+ * function is also called before the base is made, because downloading and installing take hours,
+ * and a missing script must be noticed before. */
 static char *find_agent_script(const struct microagent_base_spec *spec, struct error *err)
 {
 	autofree char *path = spec->put_agent ? path_absolute(spec->put_agent, err)
@@ -112,7 +112,7 @@ int macos_base_check(const struct making *m, struct error *err)
 	if (!script)
 		return -1;
 	/* The base is booted at the end of its making. This boot is refused if two guests already
-	 * run. So this is checked before the making begins. */
+	 * run. So the number of running guests is checked before the base is made. */
 	if (state_sub_open(m->agent, SESSIONS_DIR, false, &sessions, &none) < 0)
 		return none.code == ERR_NOT_FOUND ? 0 : error_copy(err, &none);
 	return macos_guests_check_room(&sessions, NULL, err);
@@ -149,15 +149,15 @@ int macos_base_fetch(struct making *m, struct error *err)
 				err, ERR_IO,
 				"the supervisor ended without the address of a restore image that it was asked for: this is a bug of microagent");
 	}
-	/* The framework tells this address. It is checked like an address from the user: only
-	 * Apple's hosts are allowed. */
+	/* An address that the supervisor has got from Apple's framework is checked like an address
+	 * from a user: ipsw_fetch() allows only Apple's hosts. */
 	return ipsw_fetch(m, m->fetched_from, &m->fetched, err);
 }
 
 /* --- the restore image ------------------------------------------------------------------------ */
 
-/* Puts the restore image into the base: a downloaded image as a link, an image of the user as a
- * clone or a copy. */
+/* Puts the restore image into the base. A downloaded image becomes a hard link, and a user's image
+ * is cloned or copied. */
 static int take_image(const struct making *m, struct error *err)
 {
 	const char *path = m->fetched ? m->fetched : m->spec->ipsw;
@@ -194,8 +194,8 @@ static void on_install_event(void *data, const json_t *event)
 				100);
 		return;
 	}
-	/* The description of the restore image becomes a part of the base's metadata. It is checked
-	 * when the metadata is checked. */
+	/* The description of the restore image becomes a part of the base's metadata. The check of
+	 * the metadata also checks this description. */
 	json_decref(m->macos);
 	m->macos = json_pack("{s:O?,s:O?,s:O?,s:O?}", "version", json_object_get(event, "version"),
 			     "build", json_object_get(event, "build"), "memoryMiB",
@@ -285,9 +285,9 @@ int macos_base_install(struct making *m, struct error *err)
 	if (take_image(m, err) < 0 || install(m, err) < 0 || put_agent(m, err) < 0 ||
 	    provision(m, err) < 0)
 		return -1;
-	/* The other name of the downloaded image is removed before the sealing, because no name of
-	 * an immutable file can be removed. ENOENT is not an error: another process that made a
-	 * base of the image may have removed this name. */
+	/* Removes the other name of the downloaded image before the base is sealed, because no name
+	 * of an immutable file can be removed. ENOENT is not an error: another process that made a
+	 * base of the same image may have removed the name. */
 	if (m->fetched && unlink(m->fetched) < 0 && errno != ENOENT)
 		return error_errno(err, errno, "%s", m->fetched);
 	return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a program in the foreground that takes long and prints lines while it runs. */
+/* Runs a program in the foreground. The program runs for a long time, and prints lines
+ * meanwhile. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,8 +27,8 @@ struct running {
 	bool cancelled;
 };
 
-/* Passes the line that ends at `end` to the caller's function, and drops the byte at `end`. A line
- * that is too long is passed in pieces. */
+/* Passes the line that ends at `end` to the caller's function, and removes the line and the byte at
+ * `end` from the buffer. A line that is too long for the buffer is passed as several lines. */
 static int hear_line(struct running *r, const char *end, struct error *err)
 {
 	size_t len = (size_t)(end - (const char *)buf_bytes(&r->rest));
@@ -41,7 +42,7 @@ static int hear_line(struct running *r, const char *end, struct error *err)
 }
 
 /* Reads some output and passes its lines to the caller's function. Returns 1 if more output may
- * come, 0 at the end, or -1 with err set. */
+ * come, 0 if the output has ended, or -1 with err set. */
 static int hear_some(struct running *r, struct error *err)
 {
 	uint8_t *room = buf_reserve(&r->rest, 4096, err);
@@ -72,8 +73,8 @@ static int hear_to_end(struct running *r, struct error *err)
 		struct pollfd slots[] = {
 			{.fd = r->out, .events = POLLIN},
 			{.fd = r->cancelled ? -1 : cancel, .events = POLLIN},
-			/* After a cancellation, the loop ends when the child ends, even if more
-			 * output could come. */
+			/* After a cancellation, the loop ends when the child ends, even if a
+			 * process that the child started could still write output. */
 			{.fd = r->cancelled ? r->proc.pidfd : -1, .events = POLLIN}};
 		int got = poll(slots, ARRAY_SIZE(slots), TICK_MS);
 
@@ -86,10 +87,10 @@ static int hear_to_end(struct running *r, struct error *err)
 		if (got > 0 && slots[1].revents) {
 			r->cancelled = true;
 			/* The child's whole process group is signalled, because a program that the
-			 * script started would keep the pipe open. No other group can have this
-			 * number, since the child leads its group and was not reaped yet. A child
-			 * at a terminal is in the group of this process, so only the child is
-			 * signalled. Ctrl-C reaches the whole group anyway. */
+			 * script started would keep the pipe open. The number cannot belong to
+			 * another group: the child is the leader of its group, and was not reaped
+			 * yet. A child at a terminal is in the group of this process, so only the
+			 * child is signalled. Ctrl-C reaches the whole group anyway. */
 			(void)kill(r->at_terminal ? r->proc.pid : -r->proc.pid, SIGTERM);
 		}
 		if (got > 0 && slots[0].revents)
@@ -100,8 +101,8 @@ static int hear_to_end(struct running *r, struct error *err)
 	return more;
 }
 
-/* Returns true if this process has a terminal and runs in its foreground, so that a person at the
- * terminal can answer questions. */
+/* Returns true if this process has a terminal and is in the terminal's foreground process group, so
+ * that a person at the terminal can answer questions. */
 static bool have_terminal(void)
 {
 	autoclose int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
@@ -132,9 +133,9 @@ int macos_child_run(const struct making *m, const struct macos_child *child, int
 	const size_t first = child->input ? 0 : 1;
 	/* A child usually gets a separate session. Ctrl-C then reaches only this process, which
 	 * ends the child. But a process in a separate session has no terminal. So a child that asks
-	 * a person at the terminal stays in the session of this process, and Ctrl-C reaches it too.
-	 * This is necessary, because such a child may run as root, and then this process may not
-	 * signal it. */
+	 * a person at the terminal stays in the session of this process, and Ctrl-C reaches the
+	 * child too. Such a child may run as root, and this process may not signal a process of
+	 * root, so only Ctrl-C can end it. */
 	const struct proc_spec spec = {.argv = child->argv,
 				       .fds = fds + first,
 				       .nfds = ARRAY_SIZE(fds) - first,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Clones a session of a macOS base. APFS clones a file of any size almost at once (clonefile(2)).
- * If the state directory is on another file system, the whole file is copied. The maker of the
- * session sees this from "clone":"copy".
+ * If the state directory is on another file system, the whole file is copied. The answer to the
+ * user then has "clone":"copy".
  *
- * Each clone gets a new machine identifier. Two machines with the same identifier confuse services
- * that use it, and must not run at the same time
+ * Each clone gets a new machine identifier. Apple says that two machines with the same identifier
+ * must not run at the same time, and that services may confuse such machines
  * (developer.apple.com/documentation/virtualization/vzmacmachineidentifier). An installed macOS
  * accepts a new identifier: tart also gives its clones new ones (github.com/cirruslabs/tart, `tart
  * set --random-serial`).
@@ -22,7 +22,8 @@
 #include "session/macos/macos.h"
 
 /* Clones a file of the base for a session, because a session may write only its own files. The
- * hardware model is only read, but is cloned too, because it is small. */
+ * hardware model is never written, but is cloned too, because a clone of such a small file costs
+ * little. */
 static int clone_macos_file(const struct base *base, const char *name, int dir, const char **method,
 			    struct error *err)
 {

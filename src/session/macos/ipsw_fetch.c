@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Downloads a restore image with curl(1), which is a part of macOS and does TLS with the system's
- * own certificates. The file has the name NAME.part until it is complete, so that an interrupted
- * download can be continued. The downloading process has a lock on that file.
+ * Downloads a restore image with curl(1), which is a part of macOS and uses the certificates of
+ * macOS for TLS. The file has the name NAME.part until it is complete, so that an interrupted
+ * download can be continued. The downloading process has a lock on NAME.part.
  *
- * The options of curl: it reads no ~/.curlrc (--disable must be the first option), uses only https
+ * By its options, curl reads no ~/.curlrc (--disable must be the first option), uses only https
  * with TLS 1.2 or newer, and follows no redirect. To refuse redirects, curl gets --location with a
- * limit of no redirects. curl then skips the text of a redirect, which would otherwise become a
- * part of the image.
+ * limit of 0 redirects. With --location, curl does not write the body of a redirect. Without it,
+ * curl would write this body into the image.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -83,7 +83,8 @@ static int run_curl(struct fetching *f, int *code, struct error *err)
 				    "--silent",
 				    "--show-error",
 				    "--globoff",
-				    "--no-buffer", /* writes received data at once */
+				    "--no-buffer", /* curl writes received data to the file at
+						    * once */
 				    "--connect-timeout",
 				    "30",
 				    "--speed-limit",
@@ -105,8 +106,9 @@ static int run_curl(struct fetching *f, int *code, struct error *err)
 	return macos_child_run(f->making, &child, code, err);
 }
 
-/* Keeps the received part of the image. Cuts off data that does not belong to the image, and
- * removes a part that cannot be continued. */
+/* Keeps the received bytes of the image in NAME.part. Cuts off bytes that do not belong to the
+ * image, such as the body of an HTTP error. Removes the file if the download cannot be
+ * continued. */
 static void keep_part(struct fetching *f, const struct state_dir *dir, int curl)
 {
 	bool own = f->code == 0 || f->code == 200 || f->code == 206; /* code 0: curl ended before it

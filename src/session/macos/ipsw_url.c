@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks the address of a restore image. An accepted address must mean the same for every program.
- * Programs interpret some characters in different ways (user, port, query, escapes, brackets,
- * backslashes, spaces, letters beyond ASCII). Apple's addresses of restore images have no such
- * characters, so an address with such a character is refused. So curl connects to the host that is
- * checked here.
+ * Checks the address of a restore image. curl must connect to the host that is checked here, so an
+ * accepted address must mean the same for every program. Programs interpret these elements of an
+ * address in different ways: user, port, query, escapes, brackets, backslashes, spaces, and letters
+ * beyond ASCII. Apple's addresses of restore images have none of these elements, so an address with
+ * one of them is refused.
  */
 #include "session/macos/ipsw_url.h"
 
@@ -25,8 +25,8 @@ bool ipsw_is_url(const char *word)
 	return strstr(word, "://") != NULL;
 }
 
-/* Returns true if the host belongs to Apple: at least one label before Apple's domain, and each
- * label consists of letters, digits and '-' and is not empty. */
+/* Returns true if the host belongs to Apple. Such a host has at least one label before Apple's
+ * domain, and each of these labels consists of one or more letters, digits and '-'. */
 static bool is_apples(const char *host, size_t len)
 {
 	size_t domain = strlen(DOMAIN), own = len - domain;
@@ -44,8 +44,8 @@ static bool is_apples(const char *host, size_t len)
 	return true;
 }
 
-/* Returns false if a part of the path is ".", ".." or empty, since programs interpret such a path
- * in different ways. */
+/* Returns false if a component of the path is ".", ".." or empty, since programs interpret such a
+ * path in different ways. */
 static bool is_plain_path(const char *path)
 {
 	if (strspn(path, LETTERS DIGITS "/._-") != strlen(path))

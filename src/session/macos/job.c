@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the supervisor as the maker of files for a macOS guest (supervisor/macos_job.c). */
+/* Runs the supervisor for a job: to make files for a macOS guest (supervisor/macos_job.c). */
 #include <stdio.h>
 #include <string.h>
 

@@ -12,8 +12,8 @@
  *   for is done in this machine.
  * - The base is sealed like a base with a Linux guest.
  *
- * If making a base fails or is killed, only the downloaded part of a restore image is left. The
- * next call of the same command continues with it.
+ * If the process that makes a base fails or is killed, only the downloaded bytes of a restore image
+ * stay. The next call of the same command continues this download.
  */
 #ifndef SESSION_MACOS_H
 #define SESSION_MACOS_H
@@ -21,7 +21,8 @@
 #include "session/bases/base_making.h"
 #include "session/sessions/session.h"
 
-/* The directory of restore images in the state directory. It is no valid name of a base. */
+/* The directory of restore images in the state directory. No base can have this name, because names
+ * of bases do not begin with a dot. */
 #define IPSW_DIR BASES_DIR "/.restore-images"
 /* The name of the only backend that runs macOS guests. */
 #define MACOS_BACKEND "apple-vf"
@@ -49,7 +50,7 @@ int macos_base_end(const struct making *m, bool sealed, struct error *err);
 /* --- ipsw_fetch.c ----------------------------------------------------------------------------- */
 
 /* Downloads the restore image. Sets *path to the path of the complete image, which the caller
- * frees. On failure, the received part is kept, and the message tells this. */
+ * frees. On failure, the received bytes are kept for the next call, and the message says so. */
 int ipsw_fetch(const struct making *m, const char *url, char **path, struct error *err);
 
 /* --- child.c ---------------------------------------------------------------------------------- */
@@ -90,9 +91,9 @@ int macos_put_config(const char *directory, json_t *config, struct error *err);
  * Does nothing for a base with a Linux guest. */
 int macos_check_session(const struct microagent *agent, const struct base *base, int64_t memory_mib,
 			int64_t cpus, struct error *err);
-/* Check, for a macOS base, the ports to publish and the size of a pool. Called before the disk is
- * copied, so that a refused request copies nothing. ERR_INVALID: a port cannot be published, or the
- * pool has more machines than a Mac may run at the same time. */
+/* Check the ports to publish, and the size of a pool. Do nothing for a base with a Linux guest.
+ * They are called before the disk is copied, so that a refused request copies nothing. ERR_INVALID:
+ * a port cannot be published, or the pool has more machines than a Mac may run at the same time. */
 int macos_check_publish(const struct base *base, const char *const *publish, struct error *err);
 int macos_check_pool(const struct base *base, int64_t size, struct error *err);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a fork: children of a session. Each child has a copy of the session's disk, and a machine
- * that goes on from the state of the parent's machine. The children are made from a point, which is
- * removed afterwards. Until all children are made, each child is marked as unfinished. So if this
- * process dies, nothing is left of the fork. Either all children are made, or none.
+ * Makes a fork. The new sessions of a fork are called children, and the forked session is called
+ * their parent. Each child has a copy of the parent's disk, and a machine that goes on from the
+ * state of the parent's machine. The children are made from a point, which is removed afterwards.
+ * Until all children are made, each child is marked as unfinished. So if this process dies, the
+ * next sweep removes the children that were made. A fork makes all children or none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ struct fork {
 	struct base base; /* the parent's base, which is locked so that nobody deletes it
 			   * meanwhile */
 	struct point point;
-	json_t *record, *config; /* contents of the parent's session.json, and the parent's
+	json_t *record, *config; /* the contents of the parent's session.json; the parent's
 				  * config */
 	struct microagent_session **children;
 	int64_t made;
@@ -36,7 +37,7 @@ struct fork {
 /* --- a child --------------------------------------------------------------------------------- */
 
 /* Writes session.json of a child, without the members that belong only to the parent. A child gets
- * the parent's lifetime and idle time. Both begin when the child is ready. */
+ * the parent's lifetime and idle time. These two times begin when the child is ready. */
 static int write_child_record(const struct fork *fork, struct microagent_session *child,
 			      const struct workspace *ws, struct error *err)
 {
@@ -48,8 +49,8 @@ static int write_child_record(const struct fork *fork, struct microagent_session
 	json_auto_t *record = json_object();
 	char now[CLOCK_TEXT];
 
-	/* The parent's live supervisor may write the lifetime and the idle time in the record. A
-	 * guest may have taken the supervisor over, so the times are checked. */
+	/* The parent's live supervisor may write the lifetime and the idle time into the parent's
+	 * record. A guest may have taken the supervisor over, so the times are checked. */
 	if (term_check(term.lifetime_s, term.idle_s, err) < 0)
 		return -1;
 	clock_rfc3339(clock_real_ns(), now);
@@ -72,15 +73,15 @@ static int write_child_record(const struct fork *fork, struct microagent_session
 }
 
 /* Returns the config of a child: the parent's config with the disk and hostname of the child, and
- * without published ports. Everything else must be equal, because the child's machine goes on from
- * the state of the parent's machine. The caller releases the config. */
+ * without published ports. All other members must be those of the parent, because the child's
+ * machine goes on from the state of the parent's machine. The caller releases the config. */
 static json_t *child_config(const struct fork *fork, const struct microagent_session *child,
 			    const struct workspace *ws, struct error *err)
 {
 	autofree char *disk = workspace_path(ws, SESSION_LAYER, err);
 	json_auto_t *config = json_deep_copy(fork->config);
 
-	/* The parent keeps the published ports of the host. */
+	/* Only one machine can publish a port of the host, and the parent still does. */
 	json_object_del(json_object_get(config, "network"), "portForwards");
 	if (!config || json_put_optional(config, "rootfsPath", disk, err) < 0 || !disk ||
 	    json_put_string(config, "hostname", child->name, err) < 0)
@@ -150,7 +151,7 @@ static int prepare_child(const struct fork *fork, struct microagent_session *chi
 }
 
 /* Starts the machine of a child. Fails if the machine booted instead of going on from the parent's
- * state, because then it is not a fork. */
+ * state, because a child that has booted lacks the memory of the parent. */
 static int boot_child(const struct fork *fork, struct microagent_session *child, struct error *err)
 {
 	json_auto_t *boot = NULL;
@@ -186,7 +187,8 @@ static int make_child(struct fork *fork, struct error *err)
 	return 0;
 }
 
-/* Fails if the child was ended or put into quarantine after it was made. */
+/* Fails if the child's machine has ended, or the child was put into quarantine, since the child was
+ * made. */
 static int refuse_ended(const struct fork *fork, const struct microagent_session *child,
 			struct error *err)
 {

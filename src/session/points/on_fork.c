@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs a command in each child of a fork before the caller gets the child. The memory of all
- * children has the same contents at first, for example the state of a random number generator. Only
- * a command of the caller can make these contents differ.
+ * children has the same contents at first, for example the state of a random number generator. Two
+ * children could then draw the same random numbers. Only a command of the caller can make the
+ * contents differ.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +16,7 @@
 #include "base/limits.h"
 #include "session/points/point.h"
 
-/* number of bytes that are kept from the beginning of each stream */
+/* The number of bytes of each stream that are kept, counted from the beginning of the stream. */
 #define KEPT_BYTES 65536
 #define LAST_LINE 200 /* size in bytes of the buffer for the last line of output */
 /* The largest number of the command's words in the audit log, and the largest number of bytes that
@@ -51,7 +52,8 @@ int on_fork_check(const struct microagent_exec *command, struct error *err)
 
 /* --- how it ended ---------------------------------------------------------------------------- */
 
-/* Writes the last kept line of stderr to out, or that of stdout if stderr is empty. */
+/* Writes the last line of the kept stderr to `out`, or the last line of the kept stdout if stderr
+ * is empty. */
 static void last_line(const struct microagent_result *result, char out[LAST_LINE])
 {
 	bool is_stderr = result->stderr_len > 0;
@@ -98,7 +100,7 @@ static int judge(const struct microagent_exec *command, const struct microagent_
 #define ENDING_TEXT 512
 
 /* Writes the text ": it is STATE: DETAIL" about the child's machine to out. Writes "" if a process
- * of the machine still runs after a short wait. */
+ * of the machine still lives after a short wait, because the recorded state is then not final. */
 static void describe_end(const struct microagent_session *child, char out[ENDING_TEXT])
 {
 	enum state state = STATE_UNKNOWN;
@@ -134,8 +136,8 @@ static json_t *noted_words(const struct microagent_exec *command, bool *whole)
 	return json_incref(words);
 }
 
-/* Writes a line about the command to the child's own audit log. `result` is NULL if the command did
- * not end. `why` is the text of the failure, or NULL if there was none. */
+/* Writes a line about the command to the child's audit log. `result` is NULL if the command did not
+ * end. `why` is the text of the failure, or NULL if there was none. */
 static int note(const struct microagent_session *child, const char *parent,
 		const struct microagent_exec *command, const struct microagent_result *result,
 		const char *why, struct error *err)
@@ -175,8 +177,8 @@ int on_fork_run(struct microagent_session *child, const char *parent,
 	bool ended;
 	int status;
 
-	exec.timeout_seconds = 0; /* no limit in the guest: only the host measures the time, because
-				   * a guest could ignore the limit */
+	exec.timeout_seconds = 0; /* the guest gets no time limit, because it could ignore the
+				   * limit: only the host measures the time */
 	ended = microagent_session_run(child, &exec, &limits, &result, &why) == 0;
 	if (!ended && why.reason == REASON_SESSION_LOST) {
 		char how[ENDING_TEXT];

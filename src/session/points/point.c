@@ -45,7 +45,7 @@ int point_check_name(const char *word, struct error *err)
 		word, POINT_NAME_MAX);
 }
 
-/* --- all of them ----------------------------------------------------------------------------- */
+/* --- all points ------------------------------------------------------------------------------ */
 
 static int open_points(const struct workspace *ws, bool create, struct error *err)
 {
@@ -57,14 +57,15 @@ static int open_points(const struct workspace *ws, bool create, struct error *er
 	return fd < 0 ? error_errno(err, errno, "%s/%s/" POINTS_DIR, ws->dir->path, ws->id) : fd;
 }
 
-/* Returns true if name is the name of a point that is being made or removed. */
+/* Returns true if `name` is a temporary name, which a point has while it is being made or
+ * removed. */
 static bool is_point_passing(const char *name)
 {
 	return strncmp(name, MAKING, strlen(MAKING)) == 0 || strncmp(name, GONE, strlen(GONE)) == 0;
 }
 
-/* Removes a point whose maker has ended. Returns 1 if the point was removed, 0 if the removal
- * failed, or -1 if the maker still lives. */
+/* Removes an unfinished point if no living process makes it. Returns 1 if the point was removed, 0
+ * if the removal failed, or -1 if the process that makes it still lives. */
 static int remove_abandoned_point(int points, const char *name)
 {
 	autoclose int fd = openat(points, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -74,8 +75,8 @@ static int remove_abandoned_point(int points, const char *name)
 	return path_remove_tree_at(points, name, NULL) == 0;
 }
 
-/* Appends the text SESSION/FILE to removed, which may be NULL. The file's name comes after the
- * session's name, because only the file is removed, and not the session. */
+/* Appends the text SESSION/FILE to removed, which may be NULL. The text has the file's name too,
+ * because only the file was removed, and not the session. */
 static void list_removed(const struct workspace *ws, const char *directory, const char *file,
 			 json_t *removed)
 {
@@ -85,10 +86,10 @@ static void list_removed(const struct workspace *ws, const char *directory, cons
 		json_array_append_new(removed, json_sprintf("%s/%s%s", session, directory, file));
 }
 
-/* Removes the points whose makers have ended. The caller has locked the directory `points`. If no
- * maker lives, also removes the files that a live supervisor has saved. No command needs these
- * files: a command first makes the directory of a point, and then lets the supervisor save the
- * files. */
+/* Removes the unfinished points that no living process makes. The caller has locked the directory
+ * `points`. If no process makes a point, also removes the files that a live supervisor has saved in
+ * the session's directory. No command needs these files then: a command has the locked directory of
+ * a new point before it lets the supervisor save files. */
 static void points_sweep_locked(const struct workspace *ws, int points, json_t *removed)
 {
 	static const char *const saved[] = {"fork.state", "fork.disk"};
@@ -131,8 +132,8 @@ void points_sweep(const struct microagent *agent, json_t *removed)
 		if (workspace_open(&dir, json_string_value(id), false, &ws, NULL) < 0 || ws.fd < 0)
 			continue;
 		points = open_points(&ws, false, NULL);
-		/* If another process holds the lock, that process sweeps the directory itself, or
-		 * leaves nothing to sweep. */
+		/* If another process holds the lock, that process removes the unfinished points
+		 * itself, or has just begun a new point. */
 		if (points >= 0 && flock(points, LOCK_EX | LOCK_NB) == 0)
 			points_sweep_locked(&ws, points, removed);
 	}
@@ -182,7 +183,7 @@ json_t *point_names(const struct workspace *ws, struct error *err)
 	return sorted_points(names, err);
 }
 
-/* --- in the making --------------------------------------------------------------------------- */
+/* --- making a point -------------------------------------------------------------------------- */
 
 int point_begin(const struct workspace *ws, struct point *out, struct error *err)
 {
@@ -311,7 +312,7 @@ int point_open(const struct workspace *ws, const char *name, enum point_use use,
 }
 
 /* The point is renamed before it is removed. If this process is killed meanwhile, the next sweep
- * removes the remaining files. */
+ * removes the files under the temporary name. */
 int point_remove(struct point *point, struct error *err)
 {
 	char gone[sizeof(GONE) + POINT_NAME_MAX + 1];

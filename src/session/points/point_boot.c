@@ -94,8 +94,8 @@ int point_note(const struct workspace *ws, const char *what, const char *name, j
 			return -1;
 		if (!lease_is_held(ws))
 			return point_note_at_rest(ws, what, name, more, err);
-		/* The live supervisor cannot be reached although its lease is held. So the machine
-		 * was started meanwhile, or has not quite ended. */
+		/* The live supervisor cannot be reached, but its lease is held. So the machine is
+		 * just starting or ending. */
 		error_set(
 			&why, ERR_CONFLICT,
 			"the session cannot be reached, because it is ending or not yet running: try again when it is running");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Saves the contents of a point. The live supervisor saves two files in the session's workspace.
- * Then this code moves the files into the point, and describes them in the point's record. */
+ * Then this code moves these files into the directory of the point, and writes the point's record,
+ * which describes them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@
 #define SAVED_DISK "fork.disk"
 #define FORMAT 1
 
-/* --- asked for ------------------------------------------------------------------------------- */
+/* --- why a machine was not saved ------------------------------------------------------------- */
 
 static bool is_quarantined(const struct workspace *ws)
 {
@@ -36,8 +37,9 @@ static bool is_quarantined(const struct workspace *ws)
 	return is;
 }
 
-/* Sets `err` to the reason why the machine was not saved. The record of the machine's boot tells
- * whether the machine could be saved at all. */
+/* Sets `err` to the reason why the machine was not saved. `why` is the error of the request.
+ * runtime.json tells whether the machine booted or was restored: only a restored machine can be
+ * saved. */
 static int explain_refusal(const struct microagent_session *session, const struct workspace *ws,
 			   struct error *why, struct error *err)
 {
@@ -93,8 +95,9 @@ static int take_saved_file(const struct point *point, const struct workspace *ws
 		       : error_errno(err, errno, "%s/%s", point->path, name);
 }
 
-/* Makes a saved file read-only, and returns the object {"bytes","allocatedBytes","sha256"?} about
- * it. `hashed`: the object has the digest. `kept`: the file is synced first. */
+/* Makes the saved file `name` read-only, and returns the object
+ * {"bytes","allocatedBytes","sha256"?} about the file. If `hashed` is set, the object has "sha256".
+ * If `kept` is set, the file is synced first. */
 static json_t *describe_file(const struct point *point, const char *name, bool hashed, bool kept,
 			     struct error *err)
 {
@@ -130,9 +133,10 @@ static json_t *describe_file(const struct point *point, const char *name, bool h
 
 		if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
 			return NULL;
-		/* Digests of new files are usually not remembered. This digest is, unless the file
-		 * changed while its digest was computed. The live supervisor has made the file and
-		 * can change it, and may have been taken over. */
+		/* Digests of new files are usually not remembered. This digest is remembered, but
+		 * not if the file changed while its digest was computed. The live supervisor has
+		 * made the file and can still change it, and a guest may have taken the supervisor
+		 * over. */
 		if (keyed && digest_key(fd, DIGEST_FILE, &after, NULL) == 0 &&
 		    digest_key_equal(&before, &after))
 			digest_remember(&after, digest);
@@ -162,8 +166,8 @@ static json_t *describe_machine(const struct workspace *ws, const json_t *fork, 
 	return record;
 }
 
-/* Describes the point in its record. The state gets a digest only if the point is kept. Computing
- * this digest takes long, because the state may be as large as the machine's memory. */
+/* Writes the point's record. The state gets a digest only if the point is kept. Computing this
+ * digest takes long, because the state may be as large as the machine's memory. */
 static int describe_point(struct point *point, const struct workspace *ws, const json_t *fork,
 			  bool kept, struct error *err)
 {
@@ -204,8 +208,8 @@ int point_save(struct point *point, const struct microagent_session *session,
 	    describe_point(point, ws, fork, kept, err) < 0)
 		return -1;
 	json_object_del(fork, "facts");
-	/* "diskBytes" is the number of allocated bytes and not the file's size, because most of a
-	 * layer is a hole. */
+	/* "diskBytes" is the number of allocated bytes and not the file's size, because most of the
+	 * file is holes. */
 	json_object_set(fork, "diskBytes",
 			json_object_get(json_object_get(point->record, "disk"), "allocatedBytes"));
 	*told = json_incref(fork);

@@ -34,7 +34,8 @@ static json_t *tell_point(const char *name, const json_t *record, struct error *
 
 /* --- made ------------------------------------------------------------------------------------ */
 
-/* Checks the session's quota. The disks of the session's snapshots count as a part of its use. */
+/* Checks that the session's disk and the disks of its snapshots, with the disk of the new snapshot
+ * `point`, stay within the session's quota. */
 static int require_quota(const struct point *point, const struct workspace *ws, struct error *err)
 {
 	json_auto_t *record = session_record_read(ws, err);
@@ -46,8 +47,8 @@ static int require_quota(const struct point *point, const struct workspace *ws, 
 	quota = json_integer_value(json_object_get(record, "quotaBytes"));
 	if (fstatat(point->fd, POINT_DISK, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_errno(err, errno, "%s/" POINT_DISK, point->path);
-	/* The copy uses as many bytes as the session's layer uses now. The number counts twice:
-	 * once for the copy, and once for the layer itself. */
+	/* The copy in the snapshot has as many bytes as the session's layer has now. So this number
+	 * counts twice: once for the copy, and once for the layer. */
 	bytes = points_bytes(ws) + 2 * (int64_t)st.st_blocks * 512;
 	if (!quota || bytes <= quota)
 		return 0;
@@ -80,7 +81,7 @@ static int snapshot_in(struct microagent_session *session, const struct workspac
 	return 0;
 }
 
-/* --- gone back to ---------------------------------------------------------------------------- */
+/* --- restoring a snapshot -------------------------------------------------------------------- */
 
 static int refuse_quarantined(const struct workspace *ws, struct error *err)
 {
@@ -94,8 +95,9 @@ static int refuse_quarantined(const struct workspace *ws, struct error *err)
 	return kind_say(KIND_KEPT, ws->id, NULL, ERR_CONFLICT, err);
 }
 
-/* Replaces the session's disk by `copy`, a copy of the snapshot's disk. The copy was made while the
- * machine still ran. So a full disk is noticed before anything is changed. */
+/* Replaces the session's disk by `copy`, a copy of the snapshot's disk. The caller has made the
+ * copy while the machine still ran, so that a full disk of the host is noticed before anything is
+ * changed. */
 static int replace_disk(const struct workspace *ws, const struct point *copy, const char *name,
 			struct error *err)
 {
@@ -134,10 +136,10 @@ static json_t *config_with_disk(const struct microagent_session *session, const 
 	return steal_ptr(&config);
 }
 
-/* Checks, without changing anything, that a machine could boot with the copy of the snapshot's
- * disk. Sets *renewed if a file that the machine boots from is no longer the one that prepare
- * recorded, for example after an upgrade of microagent. The workspace must then be prepared anew,
- * because otherwise the start would be refused. */
+/* Checks that a machine could boot with the copy of the snapshot's disk. Changes nothing. Sets
+ * *renewed if a file that the machine boots from is no longer the one that prepare recorded, for
+ * example after an upgrade of microagent. The workspace must then be prepared anew, because
+ * otherwise the start would be refused. */
 static int check_boot(const struct microagent_session *session, const struct point *copy,
 		      bool *renewed, struct error *err)
 {
@@ -166,8 +168,9 @@ static int check_boot(const struct microagent_session *session, const struct poi
 	return 0;
 }
 
-/* Restores the session to the snapshot. If the machine goes on without the session's shared
- * directories, sets *unshared to the reason. Otherwise leaves *unshared unchanged. */
+/* Restores the session to the snapshot. If the session's shared directories cannot be given to the
+ * restored machine, sets *unshared to the reason, and does not fail. Otherwise leaves *unshared
+ * unchanged. */
 static int go_back(struct microagent_session *session, const struct workspace *ws,
 		   const struct point *point, json_t **boot, json_t **unshared, struct error *err)
 {
@@ -214,7 +217,7 @@ static int restore_in(struct microagent_session *session, const struct workspace
 
 /* --- deleted --------------------------------------------------------------------------------- */
 
-/* Deletes a snapshot, also a damaged one. */
+/* Deletes a snapshot. A damaged snapshot is deleted too. */
 static int delete_in(struct microagent_session *session, const struct workspace *ws,
 		     const char *name, json_t **told, struct error *err)
 {
@@ -228,7 +231,7 @@ static int delete_in(struct microagent_session *session, const struct workspace 
 		       : point_remove(&point, err);
 }
 
-/* --- all of them ----------------------------------------------------------------------------- */
+/* --- all snapshots --------------------------------------------------------------------------- */
 
 static int list_point(const struct workspace *ws, const char *name, json_t *list, struct error *err)
 {

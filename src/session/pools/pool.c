@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads and writes the record of a pool, and has functions for all pools together. */
+/* Reads and writes the record of a pool, and counts the members of all pools. */
 #include "session/pools/pool.h"
 
 #include <errno.h>

@@ -2,7 +2,8 @@
 /*
  * Asks members of a pool whether they answer. A running machine is not enough: the machine or its
  * agent may hang although vsock.sock still accepts connections. So the agent must answer. Members
- * are asked one after the other, and a slow member may answer after the next one was asked.
+ * are asked one after the other. If a member is slow, the next member is asked before the slow one
+ * has answered, and both answers are waited for.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,8 +20,8 @@
 #include "channel/dial.h"
 #include "session/pools/pool.h"
 
-/* An answer has two lines: one that the guest has accepted the connection, and one from the
- * agent. */
+/* An answer has two lines: "OK" with a port when the guest has accepted the connection, and a line
+ * from the agent. */
 #define LINES_OF_ANSWER 2
 
 struct pool_asked {
@@ -49,7 +50,8 @@ const char *pool_asking_silent(const struct pool_asking *asking, size_t i)
 	return asking->asked[i].name;
 }
 
-/* Sends the question to a member's agent. Returns the descriptor of the connection, or -1. */
+/* Sends the request to a member's agent. Returns the descriptor of the connection, which the caller
+ * closes, or -1. */
 static int ask_member(const struct microagent *agent, const char *name)
 {
 	auto_state_dir struct state_dir dir = {0};

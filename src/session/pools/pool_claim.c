@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Creates a session. If possible, it claims a member of a pool, which is one rename. Otherwise it
- * makes a new session. */
+/* Creates a session. If possible, claims a member of a pool, by renaming the member's token.
+ * Otherwise makes a session anew. */
 #include <string.h>
 #include <unistd.h>
 
@@ -11,8 +11,8 @@
 #include "base/limits.h"
 #include "session/pools/pool.h"
 
-/* Returns true if the spec's quota is at least the default, which all members have as their quota.
- * The quota of a running member can be raised, but not lowered. */
+/* Returns true if the spec's quota is at least the default quota, which every member has. The quota
+ * of a running member can be raised, but not lowered. */
 static bool has_more(const struct base *base, const struct microagent_session_spec *spec)
 {
 	const struct microagent_session_spec plain = {0};
@@ -22,8 +22,8 @@ static bool has_more(const struct base *base, const struct microagent_session_sp
 	       session_quota_of(base, &plain, &theirs, NULL) == 0 && wanted >= theirs;
 }
 
-/* Returns true if members have all the properties that are asked for. Ignores directories, because
- * members can be given directories later. */
+/* Returns true if members have all the properties in `asked`. Ignores its shared directories,
+ * because a member can be given directories when it is claimed. */
 static bool has_all(const struct microagent_machine *asked)
 {
 	struct microagent_machine machine = *asked;
@@ -35,9 +35,9 @@ static bool has_all(const struct microagent_machine *asked)
 	return machine_check(&machine, MACHINE_POOL, NULL) == 0;
 }
 
-/* Returns true if members fit the spec. Members have what every session has, and the pool's
- * memory, processors and network. They can be given directories if the backend has a spare port
- * for this. */
+/* Returns true if members fit the spec. Members have what every session has, and the pool's memory,
+ * processors and network. A member can be given directories only if its backend has a spare port
+ * for them. */
 static bool fits(const struct microagent *agent, const struct base *base,
 		 const struct microagent_session_spec *spec, const struct pool_record *record)
 {
@@ -56,8 +56,8 @@ static bool fits(const struct microagent *agent, const struct base *base,
 	       strcmp(network, record->network) == 0;
 }
 
-/* Returns 1 if the machine runs, 0 if it does not, or -1 if this is unknown. If the lease is free,
- * the machine does not run, whatever state is recorded. */
+/* Returns 1 if the machine runs, 0 if it does not, or -1 if this is unknown. If no process holds
+ * the lease, the machine does not run, even if the recorded state says so. */
 static int runs(const struct workspace *ws)
 {
 	enum state state = STATE_UNKNOWN;
@@ -86,9 +86,9 @@ int pool_member_lives(const struct microagent *agent, const char *name)
 	return lives;
 }
 
-/* Sets the mark in the session's directory which allows a sweep to remove the session. It is set
- * only after no other process can take the token. A process that only looks at the token does not
- * set this mark. */
+/* Sets the mark in the session's directory which allows a sweep to remove the session. The caller
+ * sets it only when no other process can take the member's token any more. Otherwise a sweep could
+ * remove a session that another process has claimed. */
 static bool own(const struct state_dir *dir, const char *id)
 {
 	struct workspace ws;
@@ -102,8 +102,8 @@ static bool own(const struct state_dir *dir, const char *id)
 }
 
 /* Marks the member before its token is taken, so that a sweep finds the session if this process
- * dies. While this process has the mark, no other claimer takes the token. Returns false if another
- * process has claimed the session. */
+ * dies. While this process has the mark, no other process can claim the member. Returns false if
+ * another process was first. */
 static bool mark_member(const struct pool *pool, struct microagent_session *session)
 {
 	struct state_dir dir;
@@ -114,8 +114,7 @@ static bool mark_member(const struct pool *pool, struct microagent_session *sess
 	session->mark = unfinished_mark(&dir, session->id, NULL);
 	if (session->mark >= 0) {
 		ours = pool_has(pool, POOL_READY, session->name) && own(&dir, session->id);
-		/* Another process has the session, so this process removes the mark that it has
-		 * set. */
+		/* Another process has claimed the session, so this process removes its mark. */
 		if (!ours) {
 			(void)unfinished_unmark(&dir, session->id, NULL);
 			close(steal_fd(&session->mark));
@@ -125,9 +124,9 @@ static bool mark_member(const struct pool *pool, struct microagent_session *sess
 	return ours;
 }
 
-/* Returns true if the member still is of the kind in the record. The pool's record may have been
- * replaced, and the pool filled anew, since this process read the record. The kind of a member does
- * not change. */
+/* Returns true if the member has the properties in `record`. Since this process read the record,
+ * another process may have replaced it and filled the pool with members of another kind. The kind
+ * of one member never changes. */
 static bool is_of_kind(const struct microagent_session *session, const struct pool_record *record)
 {
 	struct open_workspace existing = {0};
@@ -146,9 +145,10 @@ static bool is_of_kind(const struct microagent_session *session, const struct po
 	       json_is_string(network) && strcmp(json_string_value(network), record->network) == 0;
 }
 
-/* Claims the member. Returns 1 with the member in *out, 0 if another process has the member or it
- * is unusable, or -1 with err set. A fault of the member is not an error, because the next member
- * may be usable. A fault of this process is an error. */
+/* Claims the member `name`. Returns 1 with the member in *out, 0 if another process has claimed the
+ * member or the member is unusable, or -1 with err set. If the member is unusable, this is not an
+ * error, because the next member may be usable. A fault of this process, such as a lack of memory,
+ * is an error. */
 static int claim(const struct microagent *agent, const struct pool *pool,
 		 const struct pool_record *record, const char *name,
 		 struct microagent_session **out, struct error *err)
@@ -161,8 +161,8 @@ static int claim(const struct microagent *agent, const struct pool *pool,
 	if (!is_of_kind(session, record) || !mark_member(pool, session) || !pool_take(pool, name))
 		return 0;
 	/* This process has claimed the member. Until the caller gets the member, the member's
-	 * machine ends if this process ends. A member that cannot be held in this way is
-	 * unusable. */
+	 * machine must end if this process exits. session_hold() arranges this. If it fails, the
+	 * member is unusable. */
 	if (pool_member_lives(agent, session->name) != 0 && session_hold(session, NULL) == 0 &&
 	    session_read_record(session, &why) == 0) {
 		*out = steal_ptr(&session);
@@ -205,7 +205,7 @@ static int claim_any(const struct microagent *agent, const struct pool *pool,
 }
 
 /* Gives a claimed member what the spec asks for beyond the properties of all members: a larger
- * quota, directories, and an end. No other process knows of the member yet. */
+ * quota, directories, and a lifetime or an idle time. No other process uses the member yet. */
 static int furnish(struct microagent_session *session, const struct microagent_session_spec *spec,
 		   struct error *err)
 {
@@ -248,7 +248,7 @@ static int pool_claim(const struct microagent *agent, const struct base *base,
 		status = furnish(session, spec, err) < 0 ? -1 : 1;
 	}
 	/* If the filler cannot be started, this session is made anyway. Without a filler, the pool
-	 * becomes empty, and sessions are made when they are asked for, as without a pool. */
+	 * becomes empty, and each session is made when a user creates it, as without a pool. */
 	(void)pool_filler_start(agent, &pool, NULL);
 	if (status == 1)
 		*out = steal_ptr(&session);
@@ -278,11 +278,12 @@ int microagent_session_create(struct microagent *agent, const struct microagent_
 	return session_make_with(agent, spec, make_owned, out, err);
 }
 
-/* --- a directory for a member ------------------------------------------------------------------ */
+/* --- directories for a member ----------------------------------------------------------------  */
 
-/* Checks the directories with this member. Asks the supervisor whether it would prepare the
- * member's config with the directories, as it does for a new session. Other errors are ignored,
- * because they mean that another process has claimed and destroyed the member meanwhile. */
+/* Checks that this member could be given the directories in the spec: asks the supervisor whether
+ * it would prepare the member's config with them, as for a new session. Errors that are not about
+ * the directories are ignored, because they mean that another process has claimed and destroyed the
+ * member meanwhile. */
 static int check_with(const struct microagent_session *member,
 		      const struct microagent_session_spec *spec, struct error *err)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends members that nobody has claimed. First, a member's token is renamed to ending/. A claim
- * renames the token too, so either a claimer or a destroyer gets it. Every process that looks at
- * the pool destroys the members in ending/, and several processes may do this at the same time. So
- * it does not matter whether the process that began a destruction still lives.
+ * Destroys members that nobody has claimed. First, a member's token is renamed to ending/. A claim
+ * renames the token too, so only one of two processes gets the token: the one that claims or the
+ * one that destroys. Every process that looks at the pool destroys the members in ending/, and
+ * several processes may do this at the same time. So a destruction is finished even if the process
+ * that began it dies.
  */
 #include <errno.h>
 #include <time.h>
@@ -27,8 +28,8 @@ static bool member_is_there(const struct microagent_session *session)
 	return true;
 }
 
-/* Destroys a member. If another process is destroying the member, waits for that process. If that
- * process dies, finishes its work. */
+/* Destroys a member. If another process is already destroying the member, waits for that process,
+ * and finishes the destruction if that process dies. */
 static int destroy_member(struct microagent_session *session, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_POOL_LOCK_MS);
@@ -93,7 +94,8 @@ int pool_finish(const struct microagent *agent, const struct pool *pool, struct 
 	int status = 0;
 	size_t i;
 
-	/* If a member cannot be removed, the other members are still removed. */
+	/* If a member cannot be removed, the next members are still removed. The first error is
+	 * reported. */
 	json_array_foreach(names, i, name)
 	{
 		if (pool_finish_one(agent, pool, json_string_value(name),
@@ -116,8 +118,8 @@ int pool_shrink(const struct microagent *agent, const struct pool *pool, size_t 
 	{
 		if (count <= left)
 			break;
-		/* If another process has claimed the member meanwhile, the member also counts as
-		 * removed. */
+		/* If another process has claimed the member meanwhile, the member counts as removed
+		 * too, because it no longer waits in the pool. */
 		if (pool_end(pool, json_string_value(name), err) < 0)
 			return -1;
 		count--;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills a pool. Members are made one after the other, as long as the host has room and no claim is
- * recent. */
+/* Fills a pool. Members are made one after the other, as long as the host has room and nobody has
+ * claimed a member in the last moments (LIMIT_POOL_QUIET_MS). */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -27,14 +27,14 @@ struct filler {
 	struct pool pool;
 	struct log log;
 	int watch; /* descriptor of a dir_watch for claims and for changes of the record */
-	/* The numbers of the watched directories in which a change means a claim: a claim in this
-	 * pool, and a claim in any pool. */
+	/* Numbers of watched directories. A change in one of these directories means a claim: in
+	 * `claimed`, a claim of this pool; in `all`, a claim of any pool. */
 	int claimed, all;
-	int turn;	     /* descriptor of <state>/pool; the filler that has locked it may make a
-			      * member */
+	int turn;	     /* descriptor of <state>/pool, with a lock for all fillers: only the
+			      * filler that holds the lock may make a member */
 	uint64_t quiet_from; /* no member is started before this time (monotonic, in nanoseconds) */
 	bool idle;	     /* this filler has the idle priority */
-	bool raise;	     /* members are started with the idle priority, which must be raised
+	bool raise;	     /* members start with the idle priority, and the filler must raise it
 			      * later */
 	bool waits;	     /* the filler waits for room, and has written this to its log */
 };
@@ -46,9 +46,9 @@ static uint64_t quiet_ns(void)
 	return limit_get(LIMIT_POOL_QUIET_MS) * NS_PER_MS;
 }
 
-/* Takes a recent claim into account that came before this process watched the pools. The
+/* Takes into account a recent claim that came before this process began to watch the pools. The
  * modification time of the file `touched`, which pool_touch() sets, is the time of the last claim.
- * It is ignored if it is in the future, because the clock was set back. */
+ * A time in the future is ignored, because it means that the clock was set back. */
 static int look_back(struct filler *f, const char *touched, struct error *err)
 {
 	uint64_t quiet_from;
@@ -110,7 +110,8 @@ static void on_pool_event(int number, void *data)
 		f->quiet_from = clock_mono_ns() + quiet_ns();
 }
 
-/* Waits for an event, at most until the time until_ns. Returns true if there was an event. */
+/* Waits for an event until the time until_ns (monotonic, in nanoseconds). Returns true if there was
+ * an event. */
 static bool wait_for_events(struct filler *f, uint64_t until_ns)
 {
 	struct pollfd poll = {.fd = f->watch, .events = POLLIN};
@@ -121,7 +122,8 @@ static bool wait_for_events(struct filler *f, uint64_t until_ns)
 
 /* --- members ---------------------------------------------------------------------------------- */
 
-/* Counts the living members, and destroys the members whose machines have ended. */
+/* Counts the members whose machines run or may run, and destroys the members whose machines have
+ * ended. */
 static int count_living(const struct filler *f, size_t *count, struct error *err)
 {
 	json_auto_t *names = pool_tokens(&f->pool, POOL_READY, err);
@@ -143,8 +145,8 @@ static int count_living(const struct filler *f, size_t *count, struct error *err
 	return 0;
 }
 
-/* Ends the members that do not answer within a time that is long enough for a slow member. Returns
- * true if a member was ended. */
+/* Destroys the members that do not answer in LIMIT_POOL_SILENT_MS, which is long enough for a slow
+ * member. Returns true if a member was destroyed. */
 static bool end_silent(struct filler *f)
 {
 	json_auto_t *names = pool_tokens(&f->pool, POOL_READY, NULL);
@@ -177,8 +179,8 @@ static bool end_silent(struct filler *f)
 }
 
 /* Adds the session to the pool. The pool's record may have changed while the session booted.
- * Returns 0 if the session now is a member, 1 if it was destroyed because the pool no longer wants
- * it, or -1 with err set. */
+ * Returns 0 if the session now is a member, 1 if the session was destroyed because the pool has no
+ * place for it any more, or -1 with err set. */
 static int add_member(const struct filler *f, struct microagent_session *session, struct error *err)
 {
 	struct pool_record record;
@@ -245,15 +247,17 @@ static void end_turn(const struct filler *f)
 }
 
 /* Waits for the turn to start a member. Returns 1 if a member may be started until end_turn().
- * Returns 0 if the filler must check anew, because a claim or another event came first. Only one
- * filler of all pools has the turn at any time, so two fillers never count the same room. */
+ * Returns 0 if the filler must check the pool again, because there was a claim or another event, or
+ * because the host has no room. At any time, only one filler of all pools has the turn. Otherwise
+ * two fillers could each count the same free memory for their members. */
 static int wait_for_turn(struct filler *f, const struct pool_record *record)
 {
 	struct error why = {0};
 
 	if (flock(f->turn, LOCK_EX) < 0)
 		return 0;
-	/* The wait for the turn may have been long, so this filler checks for new claims. */
+	/* This filler may have waited long for the turn, so it checks again whether there was a
+	 * claim. */
 	if (!is_quiet(f)) {
 		end_turn(f);
 		return 0;
@@ -271,7 +275,7 @@ static int wait_for_turn(struct filler *f, const struct pool_record *record)
 	return 0;
 }
 
-/* Fills the pool. Returns 1 if the pool is full, 0 if it is no longer kept, or -1 with err set. */
+/* Fills the pool. Returns 1 if the pool is full, 0 if the pool was drained, or -1 with err set. */
 static int fill_pool(struct filler *f, struct error *err)
 {
 	uint64_t failures = 0;
@@ -309,8 +313,9 @@ static int fill_pool(struct filler *f, struct error *err)
 	}
 }
 
-/* Returns true if the pool has a gap. This filler may have missed a claim between its last look and
- * the release of its lock. The claimer saw a filler, so it started no other one. */
+/* Returns true if the pool has a gap. This is checked after the filler has released its lock. A
+ * process that claimed a member just before that saw the lock and started no other filler, and this
+ * filler may have missed the claim. */
 static bool has_gap(const struct filler *f)
 {
 	struct pool_record record;
@@ -320,8 +325,8 @@ static bool has_gap(const struct filler *f)
 	       (json_int_t)json_array_size(names) < record.size;
 }
 
-/* Fills the pool as its only filler. `lock` is the filler's lock if this process already has it, or
- * else -1. Closes lock. */
+/* Fills the pool as its only filler. `lock` is the descriptor of the filler's lock if this process
+ * already holds it, or -1. Closes `lock`. */
 static int fill_alone(struct filler *f, int lock, struct error *err)
 {
 	int status = 0;
@@ -333,8 +338,9 @@ static int fill_alone(struct filler *f, int lock, struct error *err)
 			lock = pool_filler_lock(&f->pool, &why);
 		if (lock < 0)
 			return why.code == ERR_CONFLICT ? 0 : error_copy(err, &why);
-		/* The filler writes its pid before it becomes idle, since a process that drains the
-		 * pool waits for the pid. */
+		/* The filler writes its pid before it becomes idle, because a process that drains
+		 * the pool waits until the pid is in the file, and an idle process could be
+		 * slow. */
 		status = pool_filler_sign(lock, err);
 		if (status == 0) {
 			if (!f->idle)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starts, finds and ends the process that fills a pool. The filler's lock is an open file
+ * Starts, finds and kills the process that fills a pool. The filler's lock is an open file
  * description lock, because such a lock can be tested without taking it. If a test took the lock
  * for an instant, a filler that begins at that instant would think that the pool has another
  * filler.
@@ -25,10 +25,10 @@
 #include "channel/program.h"
 #include "session/pools/pool.h"
 
-/* --- its own side ----------------------------------------------------------------------------- */
+/* --- functions of the filler ------------------------------------------------------------------ */
 
-/* Writes the pid and the start time of this process. The start time is needed because another
- * process may get the pid later. */
+/* Writes the pid and the start time of this process. With the start time, a reader can tell whether
+ * the pid now belongs to another process. */
 int pool_filler_sign(int lock, struct error *err)
 {
 	uint64_t ticks = 0;
@@ -59,12 +59,12 @@ int pool_filler_lock(const struct pool *pool, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* --- the others' ------------------------------------------------------------------------------ */
+/* --- functions of other processes ------------------------------------------------------------- */
 
 #define LOCK_IN_CHILD 3
 
-/* Starts a filler and passes the lock to it. The caller has taken the lock, so every process sees
- * from now on that the pool has a filler. */
+/* Starts a filler and passes the lock to it. The caller has taken the lock before the start, so
+ * that every process already sees that the pool has a filler. */
 static int spawn_filler(const struct microagent *agent, const struct pool *pool, int lock,
 			struct error *err)
 {
@@ -80,8 +80,8 @@ static int spawn_filler(const struct microagent *agent, const struct pool *pool,
 
 	if (!program || proc_spawn(&spec, &child, err) < 0)
 		return -1;
-	/* The started program continues in the background, and its first process ends at once. So
-	 * this process keeps no child. */
+	/* The started program makes a daemon and exits. So this process has no child for the time
+	 * that the filler runs. */
 	if (proc_wait(&child, UINT64_MAX, &code, err) < 0)
 		return -1;
 	return code ? error_set(
@@ -103,8 +103,8 @@ int pool_filler_start(const struct microagent *agent, const struct pool *pool, s
 	return spawn_filler(agent, pool, lock, err);
 }
 
-/* Opens a handle of the process that has the lock. Returns false if that process has not written
- * its pid yet, or is gone. */
+/* Opens a handle of the process whose pid is in the lock file. Returns false if the file has no
+ * pid, or if that process has exited. */
 static bool hold_holder(const struct pool *pool, struct proc *out)
 {
 	autobuf struct buf text = BUF_INIT(64);
@@ -132,8 +132,8 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 	static const struct timespec moment = {.tv_nsec = 5 * (long)NS_PER_MS};
 
 	for (;;) {
-		/* The process that wrote its pid may have released its lock, and be about to
-		 * end. */
+		/* The process in `holder` may already have released its lock, and be about to
+		 * exit. */
 		struct proc holder = PROC_NONE;
 
 		if (hold_holder(pool, &holder)) {
@@ -146,8 +146,8 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 				return error_prefix(
 					err, "the process that fills the pool of %s has not ended",
 					pool->base);
-			/* Only the lock is checked. The pid of a killed filler stays valid until
-			 * the filler's parent has reaped it. */
+			/* Checks the lock and not the pid, because the pid of a killed filler stays
+			 * valid until the filler's parent has reaped the filler. */
 			if (!pool_has_filler(pool))
 				return 0;
 		} else if (!pool_has_filler(pool)) {
@@ -158,7 +158,7 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 				"the pool of %s is being filled by a process that was not found: it may run in another container, and must be ended there",
 				pool->base);
 		} else {
-			nanosleep(&moment, NULL); /* the filler has its lock, and will write its pid
+			nanosleep(&moment, NULL); /* a filler holds the lock, and will write its pid
 						   * soon */
 		}
 	}

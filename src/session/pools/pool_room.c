@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks whether the host has room for one more member of a pool. Only members that are made in
- * advance wait for room. Sessions that somebody asked for do not. So a pool never forces the host
- * to swap, and never takes the memory that the next task needs.
+ * Checks whether the host has room for one more member of a pool. Only members, which are made in
+ * advance, wait for room. A session that a user creates is made at once. So a pool never forces the
+ * host to swap, and never uses the memory that the next task needs.
  *
- * The check counts the memory that members really use, and not the memory that they were given. The
- * host's own count includes the existing members, and the next member is expected to use as much as
- * they do. So all members together could not always use their whole memory. But whenever a member
- * is made, one member can use its whole memory.
+ * The check counts the memory that members really use, which is less than the memory that they were
+ * given. The host's count of free memory already excludes the use of existing members, and the next
+ * member is expected to use as much as one of them. So all members together could not use their
+ * whole memory at the same time. But whenever a member is made, one member can use its whole
+ * memory.
  */
 #include <errno.h>
 #include <sys/statvfs.h>
@@ -71,8 +72,8 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 			err, ERR_UNAVAILABLE,
 			"%llu MiB of disk are free where the state directory is, and %llu MiB must stay free: make room on this disk",
 			(unsigned long long)disk, (unsigned long long)free_disk);
-	/* If the memory use of other members is unknown, the next member is expected to use its
-	 * whole memory. */
+	/* If the memory use of the existing members is unknown, the next member is expected to use
+	 * its whole memory. */
 	wanted = kept + (takes_mib ? takes_mib : whole);
 	if (wanted < whole)
 		wanted = whole;
@@ -90,9 +91,10 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 	return 0;
 }
 
-/* Returns the beginning of an error about the size of a pool. If `never` is set, no pool on this
- * host could have this size, and the beginning names the field. Otherwise only the other pools
- * leave too little room. Then the field's value is not wrong, and the text is empty. */
+/* Returns the beginning of an error about the size of a pool. If `never` is set, the host could not
+ * have a pool of this size even without other pools, so the field's value is wrong, and the text
+ * names the field. Otherwise only the other pools leave too little room, so the field's value is
+ * not wrong, and the text is empty. */
 static const char *size_field(bool never)
 {
 	return never ? "pool.size: " : "";
@@ -139,15 +141,15 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 	return 0;
 }
 
-/* --- what waiting members have of it --------------------------------------------------------- */
+/* --- the memory that waiting members use ----------------------------------------------------- */
 
-/* Members use far less memory than they were given, because nothing runs in them, and because
- * memory that they share with other processes does not count. */
+/* Waiting members use far less memory than they were given, because they run no programs of users,
+ * and because memory that they share with other processes is not counted. */
 
 #define MIB (1 << 20)
 
-/* Returns how many bytes of the host's memory only this member uses. Returns 0 if this process
- * cannot see the number for each process of the member. */
+/* Returns how many bytes of the host's memory this member uses and shares with no other process.
+ * Returns 0 if this process cannot see the number of bytes for each process of the member. */
 static int64_t bytes_of_member(const struct microagent *agent, const char *name)
 {
 	auto_session struct microagent_session *member = session_handle(agent, name, NULL);

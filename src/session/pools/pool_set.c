@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets and drains pools. A pool is kept from when it is set until it is drained. */
+/* Sets and drains pools. A pool has a record from the time when it is set until it is drained. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,7 +65,8 @@ static bool same_kind(const struct pool_record *a, const struct pool_record *b)
 	       strcmp(a->network, b->network) == 0 && strcmp(a->backend, b->backend) == 0;
 }
 
-/* Sets the pool. Destroys members of another kind, because they can no longer be used. */
+/* Sets the pool to the record. If the new record has another kind of members, destroys the existing
+ * members, because nobody can use them any more. */
 static int set_pool(const struct microagent *agent, const struct pool *pool,
 		    const struct pool_record *record, struct error *err)
 {
@@ -74,15 +75,15 @@ static int set_pool(const struct microagent *agent, const struct pool *pool,
 
 	if (!useful) {
 		/* The filler is ended, because it may be making a member of the old kind. The sweep
-		 * removes that member. */
+		 * removes the unfinished member. */
 		unlinkat(pool->dir.fd, POOL_RECORD, 0);
 		if (pool_filler_end(pool, err) < 0)
 			return -1;
 		sessions_sweep(agent, NULL, NULL);
 	}
-	/* Members of the old kind are removed before the new record is written, because a claimer
-	 * would get them by that record. Surplus members are removed after it is written, so that
-	 * the filler does not replace them. */
+	/* Members of the old kind are removed before the new record is written, because a process
+	 * that claims by the new record would get one of them. Surplus members are removed after
+	 * the new record is written. Otherwise the filler would replace them. */
 	if ((!useful && pool_shrink(agent, pool, 0, err) < 0) ||
 	    pool_write(pool, record, err) < 0 ||
 	    pool_shrink(agent, pool, (size_t)record->size, err) < 0)

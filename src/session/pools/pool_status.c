@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the status of pools that users see. */
+/* Makes the description of pools that users see. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #include "base/path.h"
 #include "session/pools/pool.h"
 
-/* --- why there are not as many as there should be -------------------------------------------- */
+/* --- why the pool has a gap ------------------------------------------------------------------ */
 
 #define LAST_BYTES 2048
 
-/* Writes the last message of the filler's log to out, without its time, since the user may read it
- * much later. Writes "" if there is no message. */
+/* Writes the last message of the filler's log to out, without the time of the message, which may be
+ * old. Writes "" if there is no message. */
 static void filler_last_words(const struct pool *pool, char out[LAST_BYTES])
 {
 	autoclose int fd =
@@ -47,7 +47,8 @@ static json_t *detail_text(const char *what, const char *why)
 	return json_string_lossy(buf_string(&line), line.len);
 }
 
-/* Returns the reason for which the pool has a gap, or NULL if a member is being made. */
+/* Returns the reason why the pool has fewer members than it should have, or NULL if a filler is
+ * making members and has reported no failure. */
 static json_t *gap(const struct microagent *agent, const struct pool *pool,
 		   const struct pool_record *record, bool filling, enum error_reason *reason)
 {
@@ -69,7 +70,7 @@ static json_t *gap(const struct microagent *agent, const struct pool *pool,
 	return detail_text("no process fills it", "");
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- the description -------------------------------------------------------------------------- */
 
 static json_t *describe_pool(const struct microagent *agent, const char *base, struct error *err)
 {
@@ -86,8 +87,8 @@ static json_t *describe_pool(const struct microagent *agent, const char *base, s
 
 	if (pool_open(agent->state_path, base, &pool, err) < 0)
 		return NULL;
-	/* A missing record is not an error: the pool was drained, and some of its sessions are
-	 * still in use. */
+	/* A missing record is not an error: the pool was drained, and tokens of claimed sessions
+	 * are still there. */
 	if (pool_read(&pool, &record, &why) < 0 && why.code != ERR_NOT_FOUND) {
 		error_copy(err, &why);
 		return NULL;

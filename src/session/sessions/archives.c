@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Removes archives of destroyed sessions when the user no longer needs them. */
+/* Removes archives of destroyed sessions by the rule of the user, for example "older than 2
+ * days". */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +21,9 @@
 /* size in bytes of a buffer for a file name with the prefix REMOVING */
 #define ARCHIVE_NAME_ROOM 288
 
-/* Gets the status of the archive's log, whose modification time is the time of its last line. If
- * the log is lost, gets the status of the archive's directory, whose modification time is the time
- * of the loss. */
+/* Gets the status of the archive's log. Its modification time is the time of the log's last line.
+ * If the log is lost, gets the status of the archive's directory. Its modification time is the time
+ * at which the log was removed. */
 static int archive_time(int archives, const char *name, struct stat *out, struct error *err)
 {
 	char log[ARCHIVE_NAME_ROOM];
@@ -34,8 +35,8 @@ static int archive_time(int archives, const char *name, struct stat *out, struct
 	return error_errno(err, errno, ARCHIVE_DIR "/%s", name);
 }
 
-/* Returns true if the session still has a bundle. Its destruction has then not ended, and may still
- * need the archive. */
+/* Returns true if the session still has a bundle. Then the destruction of the session has not
+ * finished, and may still need the archive. */
 static bool has_bundle(const struct microagent *agent, const char *name)
 {
 	autofree char *path = NULL;
@@ -45,8 +46,8 @@ static bool has_bundle(const struct microagent *agent, const char *name)
 	       access(path, F_OK) == 0 || errno != ENOENT;
 }
 
-/* Removes an archive. Before that, writes a line to the security log: the archive is removed on
- * purpose, and by which rule. */
+/* Removes an archive. Before that, writes a line to the security log: that the archive is removed
+ * on purpose, and the rule `why`. */
 static int remove_archive(const struct microagent *agent, int archives, const char *name,
 			  const char *why, struct error *err)
 {
@@ -71,13 +72,14 @@ struct removal {
 	json_t *removed, *left;
 };
 
-/* Removes the archive if it is old enough. Returns 1 if it was removed, 0 if it stays or if an
- * earlier call had removed most of it, or -1 with err set. */
+/* Removes the archive if it is old enough. Returns 1 if the archive was removed, 0 if it stays or
+ * if an earlier call had already noted its removal, or -1 with err set. */
 static int remove_if_old(const struct removal *removal, const char *name, struct error *err)
 {
 	struct stat st;
 
-	/* A killed call noted the removal of this archive, but left these files. */
+	/* An earlier call that was killed has noted the removal of this archive, but has not
+	 * removed all files. */
 	if (strncmp(name, REMOVING, strlen(REMOVING)) == 0)
 		return path_remove_tree_at(removal->archives, name, err);
 	if (archive_time(removal->archives, name, &st, err) < 0)
@@ -115,8 +117,8 @@ static int remove_each(const struct removal *removal, DIR *entries, struct error
 	return 0;
 }
 
-/* Writes the rule of a removal, for example "an archive older than 2 days". The unit is the largest
- * in which the age is a whole number. */
+/* Writes the rule of a removal, for example "an archive older than 2 days". The age is given in the
+ * largest unit in which it is a whole number. */
 static void say_age(int64_t seconds, char out[64])
 {
 	static const struct {

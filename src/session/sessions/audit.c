@@ -82,8 +82,9 @@ static int find_log(const struct microagent *agent, const char *word, struct fou
 
 	if (session_audited_parse(word, found->name, err) < 0)
 		return -1;
-	/* The two directories are checked in this order, because the destruction of a session moves
-	 * the log from the first to the second. */
+	/* The directory of live sessions is checked first, because the destruction of a session
+	 * moves the log from there to the archive. In the opposite order, a log could be missed
+	 * while it is moved. */
 	if (open_at(agent, WHERE_LIVE, found, &why) == 0)
 		return 0;
 	if (why.code == ERR_NOT_FOUND && open_at(agent, WHERE_ARCHIVED, found, &why) == 0)
@@ -144,8 +145,8 @@ static json_t *report_json(const struct found_log *found, const struct audit_rep
 }
 
 /* Searches for digests that the security log got after this process had read it. The audit log was
- * read later, so it may have newer lines. The last line of an open log may still lack its digest in
- * the security log. */
+ * read after the security log, so it may have newer lines. If a live session has just written its
+ * last line, the security log may still lack the digest of this line. */
 static int look_for_late_digests(const struct microagent *agent, const char *name,
 				 struct audit_report *report, struct error *err)
 {
@@ -178,8 +179,9 @@ static int verify_telemetry(const struct microagent *agent, const struct found_l
 	return audit_verify_telemetry(found->fd, fd, out, err);
 }
 
-/* Reports a closed log as broken if the telemetry has bytes after the last digest in the log. In an
- * open log, such bytes get a digest soon. A closed log gets no more digests. */
+/* Reports a closed log as broken if the telemetry has bytes after the last digest in the log. If
+ * the log is open, the next line will have a digest of such bytes. A closed log gets no more
+ * lines. */
 static void look_behind_last_digest(struct audit_report *report,
 				    const struct audit_telemetry *telemetry)
 {
@@ -193,11 +195,11 @@ static void look_behind_last_digest(struct audit_report *report,
 		 (unsigned long long)(telemetry->bytes - telemetry->confirmed));
 }
 
-/* Checks that the security log has lines about the audit log on the day of that log. Each line of
- * an audit log is noted in the security log before the next line is written. If the security log of
- * that day exists but has no such line, its lines were lost, or it belongs to another state
- * directory. If it does not exist, it was moved away or left in another place, and nothing is
- * reported. */
+/* Reports a log that the security log does not confirm. Each line of an audit log is noted in the
+ * security log before the next line is written. If the security log of the audit log's day exists
+ * but has no line about the audit log, then lines of the security log were lost, or the security
+ * log belongs to another state directory. If the security log of that day does not exist, it was
+ * moved to another place, and nothing is reported. */
 static void look_for_its_day(const struct microagent *agent, struct audit_report *report)
 {
 	if (report->verdict != AUDIT_CLOSED || report->confirmed || report->unconfirmed != 1 ||
@@ -209,7 +211,7 @@ static void look_for_its_day(const struct microagent *agent, struct audit_report
 }
 
 /* Reports an archived log that is not closed. This is a fault, because `session destroy` closes a
- * log before archiving it. */
+ * log before it archives the log. */
 static void look_for_its_end(const struct found_log *found, struct audit_report *report)
 {
 	if (report->verdict != AUDIT_OPEN || strcmp(found->where, WHERE_ARCHIVED) != 0)
@@ -220,7 +222,8 @@ static void look_for_its_end(const struct found_log *found, struct audit_report 
 		"it is archived, but its last line does not close it: its end was cut off, or the disk was full");
 }
 
-/* Reports a removed log: the security log has lines about it, but neither directory has it. */
+/* Reports a removed log: the security log has lines about this log, but neither the directory of
+ * live sessions nor the archive has the log. */
 static int verify_removed(const struct microagent *agent, struct found_log *found, size_t lines,
 			  struct audit_report *out, struct error *err)
 {
@@ -250,8 +253,8 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 	json_t *answer = NULL;
 	int status;
 
-	/* The security log is read before the audit log. Otherwise it could have digests of lines
-	 * that the audit log got after it was read. */
+	/* The security log is read before the audit log. In the opposite order, the security log
+	 * could have digests of lines that this process has not read. */
 	if (session_audited_parse(word, found.name, err) < 0 ||
 	    audit_heads_load(agent->state_path, found.name, &heads, err) < 0)
 		return NULL;
@@ -296,8 +299,8 @@ static int add_log(const struct microagent *agent, const char *where, const char
 	if (!path)
 		return -1;
 	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return 0; /* no log was ever written, or another process is moving it: the list gets
-			   * no entry */
+		return 0; /* the session never had a log, or another process is moving its log: the
+			   * list gets no entry for the session */
 	entry = json_pack("{s:s, s:s, s:s, s:I}", "session", name, "where", where, "path", path,
 			  "bytes", (json_int_t)st.st_size);
 	if (!entry || json_array_append_new(list, entry) < 0)

@@ -2,10 +2,9 @@
 /*
  * Clones the disk of a session. If the file system has reflinks, the clone is a reflink of the
  * base's disk. Otherwise the clone is a copy of the base's empty layer, which receives all writes.
- * The time for both does not depend on the base's size, and the base's bytes are never written. If
- * the VMM cannot read layers, the clone is a copy of the base's whole disk, without the holes. If
- * the session is restored from the base's template, the clone is always a copy of the template's
- * layer.
+ * Neither takes longer for a larger base, and the base's disk is never written. If the VMM cannot
+ * read layers, the clone is a copy of the base's whole disk, in which holes stay holes. If the
+ * session is restored from the base's template, the clone is always a copy of the template's layer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,8 +50,8 @@ static int reflink(int from, int dir, const char *name, struct error *err)
 	return error_errno(err, why, "%s", name);
 }
 
-/* Makes a reflink of the base's disk. The base's digest is remembered for the reflink too, so that
- * prepare need not compute it. */
+/* Makes a reflink of the base's disk. The digest of the disk is remembered for the reflink too, so
+ * that the command `prepare` need not compute it. */
 static int reflink_disk(const struct base *base, int dir, struct error *err)
 {
 	autoclose int from = openat(base->fd, BASE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -95,8 +94,8 @@ static int clone_base_disk(const struct base *base, bool layers, int dir, const 
 
 /* --- the record ------------------------------------------------------------------------------ */
 
-/* Records how many bytes of the session's disk are from the base (store/quota.h), but only if the
- * whole disk was copied. */
+/* If the whole disk was copied, records how many bytes of the session's disk are from the base
+ * (store/quota.h). Does nothing for a reflink or a layer. */
 static int put_copied(const struct workspace *ws, const char *method, json_t *record,
 		      struct error *err)
 {
@@ -150,8 +149,8 @@ int session_audit_begin(const struct microagent_session *session, const struct b
 		return -1;
 	if (!data || json_object_update(data, image) < 0)
 		return error_errno(err, ENOMEM, "session");
-	/* The line need not be synced now, because before the boot there is nothing to prove. It is
-	 * synced to the disk together with the lines of the boot. */
+	/* The line is not synced now, because before the boot it has nothing to prove. It is synced
+	 * together with the lines of the boot. */
 	return audit_open(ws, &audit, err) < 0 ? -1
 					       : audit_append(&audit, &event, STORE_NO_SYNC, err);
 }
@@ -197,7 +196,7 @@ static json_t *make_session_config(const struct microagent_session *session,
 }
 
 /* Clones the disk of a Linux session, and sets the disk and the kernel of its machine. If the clone
- * is a layer, sets *layer_over to the path of the disk below the layer. This path belongs to
+ * is a layer, sets *layer_over to the path of the disk below the layer, which is a string in
  * `files`. Otherwise sets *layer_over to NULL. */
 static int clone_linux(const struct microagent_session *session, const struct base *base,
 		       const struct base_file files[BASE_FILES],
@@ -219,7 +218,8 @@ static int clone_linux(const struct microagent_session *session, const struct ba
 	made->image.env = json_incref(json_object_get(base->metadata, "env"));
 	if (!made->rootfs)
 		return -1;
-	/* The machine boots the kernel that the base had when it was sealed. */
+	/* The machine boots the kernel that is in the base's record, even if the cache now has a
+	 * newer one. */
 	made->kernel.path = strdup(files[BASE_FILE_KERNEL].path);
 	return made->kernel.path ? 0 : error_errno(err, ENOMEM, "session");
 }
@@ -277,8 +277,8 @@ int session_clone(struct microagent_session *session, const struct base *base,
 	struct state_dir sessions;
 	int status;
 
-	/* Makes the directory of all sessions and its parent. creation_empty() would not make the
-	 * parent. */
+	/* Makes the directory of all sessions and its parent. creation_empty() does not make a
+	 * missing parent. */
 	if (state_dir_open(session->agent->state_path, true, &sessions, err) < 0)
 		return -1;
 	state_dir_close(&sessions);

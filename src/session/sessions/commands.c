@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs commands in a session. Its guest is connected when the first command runs. */
+/* Runs commands in a session. The connection to the guest is made when the first command runs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,8 @@ int microagent_session_run(struct microagent_session *session, const struct micr
 
 #define SHELL_WORDS 4
 
-/* Returns a copy of exec that runs the line in a shell; exec may be NULL. The result has pointers
- * into words, which the caller must keep. */
+/* Returns a copy of `exec` in which the command is a shell that runs `line`. `exec` may be NULL.
+ * The result points to `words`, so `words` must stay valid as long as the result is used. */
 static struct microagent_exec in_shell(const char *line, const struct microagent_exec *exec,
 				       const char *words[SHELL_WORDS])
 {
@@ -60,7 +60,8 @@ int microagent_session_run_shell(struct microagent_session *session, const char 
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* Splits a command's output into lines. part[] has the incomplete line of each stream. */
+/* Splits a command's output into lines. `part` has the incomplete line of stdout and that of
+ * stderr. */
 struct liner {
 	const struct microagent_callbacks *callbacks;
 	struct {
@@ -84,8 +85,8 @@ static int flush_part(struct liner *l, enum microagent_output stream)
 }
 
 /* Returns how many of the `len` bytes belong to the current line. `before` is the number of bytes
- * of this line that came earlier. Sets *whole if the line ends there: after its newline, or because
- * it has the largest allowed length. */
+ * of this line that came earlier. Sets *whole to true if the line is then complete: it has its
+ * newline, or it has the largest allowed length. */
 static size_t line_end(const uint8_t *bytes, size_t len, size_t before, bool *whole)
 {
 	size_t most = MICROAGENT_LINE_MAX - before, look = len < most ? len : most;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends a session. The process that ends a session may be killed at any step, so it first makes a
- * mark, the file <id>.end, beside the marks of unfinished sessions. The mark has a lock that ends
- * with the process. If a mark has no lock, the next sweep finishes the end of that session, and so
- * does the next command that destroys it.
+ * Destroys a session. The process that destroys a session may be killed at any step, so it first
+ * makes a mark. The mark is the file <id>.end beside the marks of unfinished sessions. It has a
+ * lock, which the kernel releases when the process exits. If a mark has no lock, the next sweep
+ * finishes the destruction of that session. The next command that destroys the session does so too.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -36,8 +36,8 @@ void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM])
 
 /* --- removed ---------------------------------------------------------------------------------- */
 
-/* Checks that the session is gone. Returns 0 if it is gone, 1 if its directory is gone but another
- * process is still removing its files in the trash, or -1 with err set. */
+/* Checks that the session is gone. Returns 0 if all its files are gone, 1 if its directory is in
+ * the trash and another process is still removing the files, or -1 with err set. */
 static int verify_gone(const struct microagent_session *session, struct error *err)
 {
 	struct state_dir dir;
@@ -64,9 +64,9 @@ static int verify_gone(const struct microagent_session *session, struct error *e
 
 #define REMOVE_ATTEMPTS 4
 
-/* Removes the session. If the removal is refused, tries it again: a start whose caller has died may
- * begin between the end of the machine and the removal. A session in quarantine is kept, unless the
- * caller is microagent_session_destroy_named(). */
+/* Removes the session. A refused removal is tried again: a start of the session, requested by a
+ * process that has died, may begin between the end of the machine and the removal. A session in
+ * quarantine is kept, unless the caller is microagent_session_destroy_named(). */
 static int remove_now(struct microagent_session *session, struct error *err)
 {
 	struct error why = {0};
@@ -74,8 +74,8 @@ static int remove_now(struct microagent_session *session, struct error *err)
 	for (int i = 0; i < REMOVE_ATTEMPTS; i++) {
 		struct error ended = {0};
 
-		/* Most errors are ignored, because an unrecorded session cannot be killed, but can
-		 * be deleted. */
+		/* Most errors of the kill are ignored, because a session without records cannot be
+		 * killed, but can be deleted. */
 		(void)microagent_kill(session->agent, session->id, NULL, &ended);
 		if (ended.reason == REASON_SESSION_QUARANTINED)
 			return error_copy(err, &ended);
@@ -100,8 +100,8 @@ static void forget_token(const struct microagent_session *session, const char *s
 	pool_tidy(&pool);
 }
 
-/* Removes all tokens of the session. Only the pool of its base has such tokens. If the session's
- * record is missing, all pools are searched. */
+/* Removes all tokens of the session. They are in the pool of the session's base. If the record is
+ * missing, the base is unknown, and all pools are searched. */
 static void forget_tokens(const struct microagent_session *session)
 {
 	const char *of = json_text(session->record, "base", NULL);
@@ -129,8 +129,8 @@ int session_end_marked(struct microagent_session *session, struct error *err)
 
 /* --- marked ----------------------------------------------------------------------------------- */
 
-/* Ends the session, with a mark. Returns 0, 1 if another process is ending the session, or -1 with
- * err set. */
+/* Destroys the session, and marks it meanwhile. Returns 0, 1 if another process is destroying the
+ * session, or -1 with err set. */
 static int end_in(const struct state_dir *dir, struct microagent_session *session,
 		  struct error *err)
 {
@@ -143,7 +143,7 @@ static int end_in(const struct state_dir *dir, struct microagent_session *sessio
 	mark = unfinished_mark(dir, name, &why);
 	if (mark < 0 && why.code == ERR_CONFLICT)
 		return 1;
-	/* If the disk has no room for a mark, the session is ended without one. */
+	/* If the disk has no space for a mark, the session is destroyed without a mark. */
 	status = session_end_marked(session, err);
 	/* A session with a mark counts as half destroyed, so it is an error if the mark cannot be
 	 * removed. */
@@ -161,7 +161,7 @@ static int end_session(struct microagent_session *session, struct error *err)
 	if (state_dir_open(session->agent->state_path, false, &dir, &why) < 0) {
 		if (why.code != ERR_NOT_FOUND)
 			return error_copy(err, &why);
-		/* The directory of all sessions may have been removed manually. */
+		/* A user may have removed the directory of all sessions manually. */
 		forget_tokens(session);
 		return 0;
 	}
@@ -171,7 +171,7 @@ static int end_session(struct microagent_session *session, struct error *err)
 }
 
 /* Moves the session's token to ending/, so that nobody can claim the session while it is destroyed.
- * Fails if another process has just claimed it, because it then belongs to that process. */
+ * Fails if another process has just claimed the session, because that process will use it. */
 static int end_token(const struct microagent_session *session, struct error *err)
 {
 	const char *base = json_text(session->record, "base", NULL);
@@ -211,7 +211,7 @@ int microagent_session_destroy(struct microagent_session *session, struct error 
 		session->name);
 }
 
-/* --- by its name ------------------------------------------------------------------------------ */
+/* --- destroying a session by its name --------------------------------------------------------- */
 
 /* Returns true if an earlier call began to destroy the session, did not finish, and has removed the
  * session's directory. */
@@ -242,7 +242,7 @@ int microagent_session_destroy_named(struct microagent *agent, const char *word,
 	session = session_handle(agent, name, err);
 	if (!session)
 		return -1;
-	/* A session with a damaged record is destroyed too. */
+	/* A session with a damaged record (ERR_IO) is destroyed too. */
 	if (session_read_record(session, &why) < 0 && why.code != ERR_IO &&
 	    (why.code != ERR_NOT_FOUND || !broke_off(session)))
 		return error_copy(err, &why);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps the earliest time at which the end of any session may come. The modification time of the
- * file .locks/.ends is this time. A sweep before this time need not open any session, however many
- * there are. A process that gives a session an end first records the end, and then sets an earlier
- * time. A process that checks all sessions sets a later time, under the file's lock. If the file is
- * missing, or its time is more than a day away, all sessions are checked.
+ * Keeps the earliest time at which any session may end by its lifetime or idle time. The
+ * modification time of the file .locks/.ends is this time. Before this time, a sweep need not open
+ * any session. A process that gives a session a lifetime or an idle time first records it in the
+ * session, and then sets an earlier time of the file if necessary. A process that checks all
+ * sessions sets a later time, and holds the file's lock meanwhile. If the file is missing, or its
+ * time is more than ENDS_MOST_NS away, all sessions are checked.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,8 @@ static int put_next(int fd, int64_t ns)
 	return futimens(fd, times);
 }
 
-/* Returns the earliest time at which a session with this term could end, if the term begins now. */
+/* Returns the earliest time at which a session with this term can end, if the lifetime and the idle
+ * time begin now. */
 static int64_t first_end(const struct term *term)
 {
 	int64_t seconds = term->lifetime_s;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds sessions that were removed manually. The security log has a line about the beginning of
- * such a session, but none about its end. The session has neither a directory nor an archive. */
+/* Finds sessions that were removed manually. For such a session, the security log has a line about
+ * its beginning, but no line about its end, and there is neither a directory nor an archive of the
+ * session. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -27,8 +28,9 @@ static bool state_has(const struct microagent *agent, const char *where, const c
 	return has;
 }
 
-/* Returns true if the session is in none of the directories. They are checked in the order in which
- * the end of a session moves its files. */
+/* Returns true if none of the directories has the session. They are checked in the order in which a
+ * destruction moves the session's files. In another order, files that are just being moved could be
+ * missed. */
 static bool is_nowhere(const struct microagent *agent, const char *name)
 {
 	static const struct {
@@ -50,8 +52,9 @@ int sessions_tell_gone(const struct microagent *agent, json_t *told, struct erro
 	const char *name;
 	json_t *over;
 
-	/* The security log is read before the directories are checked, because a session in this
-	 * log has a directory until it has an archive. */
+	/* The security log is read before the directories are checked, because a session gets its
+	 * directory before its first line in this log, and keeps it until it has an archive. In the
+	 * opposite order, a new session could look like a removed one. */
 	if (!known || security_log_sessions(agent->state_path, known, err) < 0)
 		return -1;
 	json_object_foreach(known, name, over)

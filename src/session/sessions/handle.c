@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The handle of a session, which contains the session's record once it was read. */
+/* The handle of a session. The handle has the session's record after the record was read. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "channel/lifeline.h"
 #include "session/sessions/session.h"
 
-/* --- where they are -------------------------------------------------------------------------- */
+/* --- state directories ----------------------------------------------------------------------- */
 
 static struct microagent *agent_like(const struct microagent *agent, const char *path,
 				     struct error *err)
@@ -57,8 +57,8 @@ void microagent_session_close(struct microagent_session *session)
 	if (!session)
 		return;
 	microagent_guest_close(session->guest);
-	/* An owned session that has no machine yet must end with its handle. So its mark stays, and
-	 * the next sweep removes the session. */
+	/* An owned session that has no machine yet must end with its handle. So its mark is closed
+	 * and not removed, and the next sweep removes the session. */
 	if (session->mark >= 0 && session_waits_owned(session))
 		close(steal_fd(&session->mark));
 	session_made(session);
@@ -115,7 +115,7 @@ struct microagent_session *session_handle(const struct microagent *agent, const 
 	return session;
 }
 
-/* Borrows the descriptor from the caller until the session is made. */
+/* The descriptor stays the caller's, who must not close it before the session is made. */
 void session_cancel_by(struct microagent_session *session, int fd)
 {
 	session->agent->cancel = fd > 0 ? fd : -1;
@@ -134,8 +134,8 @@ void session_made(struct microagent_session *session)
 	if (session->mark < 0 || !session->agent)
 		return;
 	session_cancel_by(session, -1);
-	/* Until this call, the supervisor would end the session if this process died. From here
-	 * until the marks are removed, the next sweep would end it. */
+	/* Before lifeline_let_go(), the supervisor ends the session if this process dies. After
+	 * that, until the marks are removed, the next sweep does so. */
 	if (!session->owned)
 		lifeline_let_go(&session->lifeline);
 	if (state_dir_open(session->agent->state_path, false, &dir, NULL) == 0) {
@@ -202,8 +202,8 @@ int session_read_record(struct microagent_session *session, struct error *err)
 }
 
 /* Refuses an unfinished session, because the next sweep removes it. If `living` is set, accepts an
- * unfinished session whose machine runs: the caller then only looks at the machine, disconnects it
- * or ends it, and the guest must not be able to delay this. */
+ * unfinished session whose machine runs: callers with `living` only look at the machine, put it
+ * into quarantine or destroy it, and a guest that is slow to boot must not delay this. */
 static int refuse_unfinished(const struct microagent_session *session,
 			     const struct open_workspace *existing, bool living, struct error *err)
 {

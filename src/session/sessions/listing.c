@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Describes sessions for people: one session by its handle, or all sessions by their
- * directories. */
+/* Describes sessions for users: one session by its handle, or all sessions in the state
+ * directory. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,8 +33,8 @@ static int put_timing(json_t *timings, const char *key, double ms, struct error 
 	return ms > 0 ? json_put(timings, key, json_real(ms), err) : 0;
 }
 
-/* Adds how the session began to `out`: whether it booted or was restored. Adds nothing for a
- * session that has not run yet. */
+/* Adds to `out` whether the session's machine booted or was restored. Adds nothing for a session
+ * that has not run yet. */
 static int put_boot(const struct microagent_session *session, json_t *out, struct error *err)
 {
 	struct open_workspace existing = {0};
@@ -69,8 +69,9 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	return steal_ptr(&out);
 }
 
-/* Returns true if the machine boots with its directories. Any other machine gets its directories
- * only while it runs, so it may lack directories that are in the session's record. */
+/* Returns true if the machine boots with its shared directories. Any other machine gets its
+ * directories after it was started, so it may still lack directories that are in the session's
+ * record. */
 static bool boots_with_shares(const struct workspace *ws)
 {
 	json_auto_t *prepared = workspace_read(ws, "workspace.json", NULL);
@@ -78,8 +79,8 @@ static bool boots_with_shares(const struct workspace *ws)
 	return json_object_get(json_object_get(prepared, "config"), "shares") != NULL;
 }
 
-/* Adds facts about the run from runtime.json to entry: how the run began, and the shares that the
- * machine was given later. */
+/* Adds facts from runtime.json about a running machine to `entry`: whether it booted or was
+ * restored, and the shares that it was given after its start. */
 static int add_run(const struct workspace *ws, json_t *entry, struct error *err)
 {
 	const char *state = json_text(entry, "state", NULL);
@@ -102,8 +103,8 @@ static int add_run(const struct workspace *ws, json_t *entry, struct error *err)
 	return 0;
 }
 
-/* Returns true if the session waits in the pool that it was made for, or is still being made for
- * this pool. */
+/* Returns true if the session belongs to a pool: it waits in the pool, is being made for the pool,
+ * or is being destroyed as a member of the pool. */
 static bool is_pooled(const char *state, const char *id, const json_t *record,
 		      enum unfinished_state making)
 {
@@ -118,8 +119,8 @@ static bool is_pooled(const char *state, const char *id, const json_t *record,
 		 (pool_has(&pool, POOL_READY, name) || pool_has(&pool, POOL_ENDING, name))));
 }
 
-/* Records in entry that the session is being made, or that its making was interrupted. Removes the
- * error from entry, because an unfinished session may lack files. */
+/* Records in entry that the session is being made, or that its making was interrupted. Removes an
+ * error from `entry`, because it is no fault if an unfinished session lacks files. */
 static int tell_making(enum unfinished_state making, json_t *entry, struct error *err)
 {
 	if (making == UNFINISHED_NOT)
@@ -155,8 +156,8 @@ static int tell_ending(const struct state_dir *dir, const char *name, json_t *en
 					 err);
 }
 
-/* Adds the session's record to entry. If the record is damaged, adds an error instead, as for a
- * damaged workspace. */
+/* Adds the session's record to entry. If the record is damaged, adds an error instead, in the form
+ * in which a damaged workspace is listed. */
 static int add_session_record(const char *state, const struct state_dir *dir, const char *id,
 			      json_t *entry, struct error *err)
 {
@@ -186,8 +187,8 @@ static int add_session_record(const char *state, const struct state_dir *dir, co
 	return json_put(entry, "error", json_string_lossy(why.msg, strlen(why.msg)), err);
 }
 
-/* Adds a session to list, with the members of the workspace's description that are meant for
- * sessions. Skips a workspace that is not a session. */
+/* Adds a session to list, with those members of the workspace's description that a session's
+ * description has too. Skips a workspace that is not a session. */
 static int add_session(const char *state, const struct state_dir *dir, const json_t *workspace,
 		       json_t *list, struct error *err)
 {
@@ -214,7 +215,7 @@ static int add_session(const char *state, const struct state_dir *dir, const jso
 	return json_array_append(list, entry) == 0 ? 0 : error_errno(err, ENOMEM, "sessions");
 }
 
-/* Adds sessions that are being destroyed, and whose directories no longer have their names. */
+/* Adds sessions that are being destroyed and whose directories have already been renamed. */
 static int add_nameless(const struct state_dir *dir, json_t *list, struct error *err)
 {
 	int marks = openat(dir->fd, ".locks/.making", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -250,7 +251,7 @@ static int list_sessions(const char *state, struct microagent *sessions, json_t 
 
 	if (!answer)
 		return -1;
-	/* The directory of all sessions may have been removed manually. */
+	/* A user may have removed the directory of all sessions manually. */
 	if (state_dir_open(sessions->state_path, false, &dir, &why) < 0)
 		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 	json_array_foreach(json_object_get(answer, "workspaces"), i, workspace)

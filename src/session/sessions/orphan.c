@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Records what was found of incomplete sessions, and what was done about them. If the session's
- * audit log exists and can be written, it gets a line. The security log always gets a line. */
+/* Records which orphans were found, and what was done about them. If the session's audit log exists
+ * and can be written, a line is written to it. A line is always written to the security log. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -19,9 +19,10 @@ static const char *const action_names[] = {[ORPHAN_REMOVED] = SECURITY_ACTION_RE
 					   [ORPHAN_ADOPTED] = "adopted",
 					   [ORPHAN_LEFT] = "left"};
 
-/* Writes a line to the session's audit log, and by that also to the security log. Returns false if
- * the audit log does not exist or cannot be written now. An audit log has only one writer: the live
- * supervisor, or without a live supervisor the holder of the command lock. */
+/* Writes a line to the session's audit log. The digest of the line then also gets into the security
+ * log. Returns false if the audit log does not exist or cannot be written now. An audit log has
+ * only one writer: the live supervisor. If there is no live supervisor, the process that holds the
+ * command lock is the writer. */
 static bool note_in_bundle(const struct microagent *agent, const char *name,
 			   const struct audit_event *event)
 {
@@ -59,7 +60,8 @@ int orphan_remove(const struct microagent *agent, struct microagent_session *ses
 	struct error failed = {0};
 	int status;
 
-	/* The session's processes are ended first, because living ones write the log. */
+	/* The session's processes are ended first, because the live supervisor would write to the
+	 * log at the same time. */
 	if (microagent_kill(session->agent, session->id, NULL, &failed) < 0 &&
 	    failed.reason == REASON_SESSION_QUARANTINED)
 		return error_copy(err, &failed);

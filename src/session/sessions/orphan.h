@@ -11,13 +11,14 @@ enum orphan_kind {
 	ORPHAN_NO_BUNDLE,  /* the session's machine runs, but the session's directory is gone */
 	ORPHAN_HALF_MADE,
 	ORPHAN_HALF_DESTROYED,
-	ORPHAN_EXPIRED, /* the session's end has come, and the session has no process */
+	ORPHAN_EXPIRED, /* the session's lifetime or idle time is over, and no process has destroyed
+			 * the session */
 	ORPHAN_GONE	/* the session's directory was removed manually */
 };
 enum orphan_action { ORPHAN_REMOVED, ORPHAN_ADOPTED, ORPHAN_LEFT };
 
 /* Writes the event session.orphaned. `agent` is the handle of the state directory. `name` is the
- * name of the session, which need not exist. If the event cannot be written, this is ignored. */
+ * name of the session, which need not exist. A failure to write the event is ignored. */
 void orphan_tell(const struct microagent *agent, const char *name, enum orphan_kind kind,
 		 enum orphan_action action, const char *why);
 /* Writes the event about an orphan while the orphan's audit log still exists, and then removes the
@@ -26,8 +27,9 @@ void orphan_tell(const struct microagent *agent, const char *name, enum orphan_k
 int orphan_remove(const struct microagent *agent, struct microagent_session *session,
 		  enum orphan_kind kind, const char *why, struct error *err);
 
-/* Writes the event session.orphaned for each session of which nothing is left, once for each such
- * session. Appends {"name","why"} about each of them to `told`. */
+/* Writes the event session.orphaned for each session of which neither a directory nor an archive is
+ * left. Each such session is reported only once. Appends {"name","why"} about each of them to
+ * `told`. */
 int sessions_tell_gone(const struct microagent *agent, json_t *told, struct error *err);
 
 #endif

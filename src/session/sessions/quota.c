@@ -50,9 +50,9 @@ int session_quota_of(const struct base *base, const struct microagent_session_sp
 /*
  * Finds by how many bytes the disk has grown. Returns false if this is unknown. The disk of a
  * running session must not be opened here, because the session's audit log names each process that
- * opens the disk. If the disk is a layer, it shares no bytes with the base. Its growth is then its
- * size, which is known without opening it. For any other disk, only the live supervisor knows the
- * growth while the session runs.
+ * opens the disk. If the disk is a layer, it shares no bytes with the base. Then the growth is the
+ * size of the layer, which fstatat() returns without opening the file. For any other disk, only the
+ * live supervisor knows the growth while the session runs.
  */
 static bool find_grown(const struct workspace *ws, const json_t *record, uint64_t *bytes)
 {
@@ -91,8 +91,8 @@ int session_quota_told(const struct workspace *ws, const json_t *record, json_t 
 
 /* --- set ------------------------------------------------------------------------------------- */
 
-/* Records the quota. The caller has made sure that no process of the session lives, and holds the
- * lock that prevents a start. */
+/* Records the quota. The caller holds the command lock, which prevents a start, and has checked
+ * that no process of the session lives. */
 static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answer,
 			struct error *err)
 {
@@ -124,8 +124,8 @@ static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answ
 
 #define ATTEMPTS 8
 
-/* Asks the live supervisor to set the quota. If no live supervisor runs, records the quota itself,
- * under the command lock, which prevents a start. */
+/* Asks the live supervisor to set the quota. If no live supervisor runs, takes the command lock,
+ * which prevents a start, and records the quota itself. */
 static int set_in(const struct open_workspace *existing, int64_t bytes, json_t **answer,
 		  struct error *err)
 {
@@ -154,8 +154,8 @@ static int set_in(const struct open_workspace *existing, int64_t bytes, json_t *
 			return -1;
 		if (!lease_is_held(&existing->ws))
 			return record_quota(&existing->ws, bytes, answer, err);
-		/* The live supervisor cannot be reached although its lease is held. So the session
-		 * was started meanwhile, or has not quite ended. */
+		/* The live supervisor cannot be reached, but its lease is held. So the session is
+		 * just starting or ending. */
 		error_set(
 			&why, ERR_CONFLICT,
 			"the session cannot be reached, because it is ending or not yet running: try again when it is running");

@@ -23,8 +23,9 @@ void session_shares_of_before(json_t *record)
 	json_object_del(record, "share");
 }
 
-/* Checks the base's name, because the live supervisor can write the record. The name becomes a part
- * of the paths of the pool, of the base and of its template. */
+/* Checks the base's name in the record. A guest may have taken over the live supervisor, which can
+ * write the record, and the name becomes a part of the paths of the pool, the base and the
+ * template. */
 static int check_base(const json_t *record, struct error *err)
 {
 	const char *base = NULL;
@@ -42,8 +43,8 @@ json_t *session_record_read(const struct workspace *ws, struct error *err)
 	int64_t quota = 0;
 
 	if (!record) {
-		/* The error code becomes that of a damaged record, because a session with a damaged
-		 * record can be destroyed. */
+		/* A record whose digest does not match (ERR_CONFLICT) counts as damaged (ERR_IO),
+		 * because the commands that destroy a session accept only ERR_IO. */
 		if (why.code == ERR_CONFLICT)
 			why.code = ERR_IO;
 		error_copy(err, &why);

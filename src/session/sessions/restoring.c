@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Decides whether a session is restored from its base's template, and reports how it began. The
- * supervisor compares the template with this host (supervisor/templates/template_open.c), and the
- * backend loads it (backend/qemu/save_restore.c). */
+/* Decides whether a session is restored from its base's template, and reports whether it was
+ * restored or booted. The supervisor compares the template with this host
+ * (supervisor/templates/template_open.c), and the backend loads it
+ * (backend/qemu/save_restore.c). */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,8 +16,8 @@
 #include "channel/lifeline.h"
 #include "session/sessions/session.h"
 
-/* Returns a text about the first property in the spec that a restored session cannot have, because
- * no saved machine has it. Returns NULL if the spec has no such property. */
+/* Returns the name of the first property in the spec that a restored session cannot have, because a
+ * saved machine never has it. Returns NULL if the spec has no such property. */
 static const char *asked_beyond(const struct microagent *agent,
 				const struct microagent_session_spec *spec)
 {
@@ -114,8 +115,8 @@ int session_start_with(struct microagent_session *session, const char *const *op
 		all[count] = options[count];
 		count++;
 	}
-	/* An existing session need not end when the process that starts it ends, unless this
-	 * process owns the session. So its start needs no lifeline. */
+	/* A complete session must live on when the process that starts it exits, unless that
+	 * process owns the session. So such a session is started without a lifeline. */
 	if (session->mark < 0 && !session->owned)
 		return workspace_start_with_options(session->agent, all, session->id, err);
 	if (lifeline_open(&line, &far_end, err) < 0)
@@ -133,10 +134,11 @@ int session_start_with(struct microagent_session *session, const char *const *op
 	return 0;
 }
 
-/* Starts the session from its template if it has one. The supervisor notices if the session was
- * started before. A session with directories gets them after its start, and a member of a pool may
- * get some when it is claimed. So in both cases the machine must not share its memory with other
- * machines: a machine with shared memory cannot be given a directory. */
+/* Starts the session from its template if it has one. (If the session has run before, the
+ * supervisor notices this and boots it.) If the session has directories or may get some later, its
+ * machine must not share its memory with other machines, because a machine with shared memory
+ * cannot be given a directory. A session gets its directories after the start, and a member of a
+ * pool may get some when it is claimed. */
 int session_start(struct microagent_session *session, struct error *err)
 {
 	bool shares = json_object_get(session->record, "shares") ||

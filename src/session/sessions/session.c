@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a session: clones it and boots it. destroy.c ends sessions. */
+/* Makes a session: clones its disk and boots its machine. destroy.c destroys sessions. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ static double ms_since(uint64_t began_ns)
 
 #define NAME_ATTEMPTS 8
 
-/* Returns true if an archive has the name. This can happen if the clock was set back to a second in
- * which other sessions were made. */
+/* Returns true if an archive has the name. The name of a new session can be that of an archive if
+ * the clock was set back to a second in which a session was made. */
 static bool is_name_archived(const struct microagent_session *session, const char *name)
 {
 	autofree char *state = state_of_sessions(session->agent, NULL);
@@ -32,8 +32,8 @@ static bool is_name_archived(const struct microagent_session *session, const cha
 	return path && access(path, F_OK) == 0;
 }
 
-/* If a name already exists, draws another one. Two processes may draw the same four digits in one
- * second, and only one of them gets the name. */
+/* Draws another name if a session with the drawn name exists. Two processes may draw the same four
+ * digits in one second. Then only one of them can make the session with this name. */
 int session_draw_name(struct microagent_session *session, session_named_fn *fn, void *data,
 		      struct error *err)
 {
@@ -155,8 +155,8 @@ static int open_base_of(struct microagent *agent, const struct microagent_sessio
 	return 0;
 }
 
-/* spec->cancel also ends the hashing of the base, because only this step may take long before there
- * is a machine. */
+/* spec->cancel also cancels the hashing of the base. Before the session has a machine, only the
+ * hashing can take long. */
 int session_make_with(struct microagent *agent, const struct microagent_session_spec *spec,
 		      session_maker *fn, struct microagent_session **out, struct error *err)
 {
@@ -172,7 +172,7 @@ int session_make_with(struct microagent *agent, const struct microagent_session_
 		session_cancel_by(*out, -1);
 	else if (status == 0)
 		session_made(*out);
-	/* The session's record is read anew for its end, because the lifetime began when the
+	/* The record is read again, because the end of the lifetime was written into it when the
 	 * session was ready. */
 	if (status == 0 && spec->lifetime_seconds)
 		(void)session_read_record(*out, NULL);
@@ -212,8 +212,8 @@ int microagent_session_boot(struct microagent_session *session, struct error *er
 	if (status == 0) {
 		status = microagent_session_share_again(session, err);
 		/* The machine is ended, because files that a command writes to the directory of a
-		 * missing share would be lost. A session that was put into quarantine before is
-		 * kept. */
+		 * missing share would be lost. A machine in quarantine is not ended:
+		 * microagent_kill() refuses. */
 		if (status < 0)
 			(void)microagent_kill(session->agent, session->id, NULL, NULL);
 	}

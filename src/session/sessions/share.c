@@ -19,8 +19,8 @@
 #include "store/share/pass.h"
 #include "store/share/rules.h"
 
-/* The virtio-fs tag of the first share. The tags of further shares are this text with a number
- * behind it. */
+/* The virtio-fs tag of the first share. The tags of the next shares are this text followed by a
+ * number. */
 #define TAG "workspace"
 #define TAG_ROOM 32
 #define MOUNTPOINT "/workspace"
@@ -38,7 +38,7 @@ static struct tag tag_of(size_t number)
 	return tag;
 }
 
-/* --- as a config has them -------------------------------------------------------------------- */
+/* --- shares in a config ---------------------------------------------------------------------- */
 
 static json_t *session_share_json(const struct microagent_session_share *wanted, const char *tag,
 				  struct error *err)
@@ -181,7 +181,7 @@ int session_share_record(json_t *record, json_t *config, bool later, struct erro
 	return json_put(config, "hotplug", json_true(), err);
 }
 
-/* --- given to one that runs ------------------------------------------------------------------ */
+/* --- shares for a running session ------------------------------------------------------------ */
 
 static struct share_wish wish_of(const struct open_workspace *existing, const json_t *shares,
 				 const json_t *share)
@@ -196,8 +196,8 @@ static struct share_wish wish_of(const struct open_workspace *existing, const js
 	};
 }
 
-/* Makes a pass (store/share/pass.h) for the shares, because the live supervisor can open nothing
- * outside its workspace. Returns a descriptor of the pass, which the caller closes. */
+/* Makes a pass (store/share/pass.h) for the shares, because the live supervisor itself cannot open
+ * files outside its workspace. Returns a descriptor of the pass, which the caller closes. */
 static int give_pass(const struct open_workspace *existing, const json_t *shares, struct error *err)
 {
 	size_t count = json_array_size(shares);
@@ -215,8 +215,8 @@ static int give_pass(const struct open_workspace *existing, const json_t *shares
 	return share_pass_give(&existing->ws, rows, count, err);
 }
 
-/* Makes the request for the live supervisor. A live supervisor of an earlier version knows only the
- * member "share", which is a single directory. */
+/* Makes the request for the live supervisor. The request also has the member "share" if there is
+ * only one share, because a live supervisor of an earlier version knows only this member. */
 static json_t *share_request(const json_t *shares)
 {
 	json_t *first = json_array_get(shares, 0);
@@ -228,9 +228,9 @@ static json_t *share_request(const json_t *shares)
 static int ask_shares(const struct open_workspace *existing, const json_t *shares,
 		      struct error *err)
 {
-	/* The wait has time for each share: for the cell of its companion, and for QEMU's
-	 * answers. It also has time for the mounts in the guest, and for removing all shares if
-	 * one fails. */
+	/* The time limit counts, for each share, the start of the share's companion and the answers
+	 * of QEMU. It also counts the mounts in the guest, and the removal of all shares if one of
+	 * them fails. */
 	uint64_t each = 2 * limit_get(LIMIT_CELL_MS) + 4 * limit_get(LIMIT_QMP_MS);
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + json_array_size(shares) * each +
 			2 * limit_get(LIMIT_SHARE_MS);
@@ -241,8 +241,8 @@ static int ask_shares(const struct open_workspace *existing, const json_t *share
 		return error_errno(err, ENOMEM, "share");
 	autopass int pass = give_pass(existing, shares, err);
 	if (pass < 0) {
-		/* An error about a missing live supervisor is more important than the error about
-		 * the pass. */
+		/* If no live supervisor runs, the error says so, because that matters more than the
+		 * missing pass. */
 		autoclose int there = sock_connect_at(existing->ws.fd, CONTROL_SOCK_NAME, &absent);
 
 		return there < 0 ? error_copy(err, &absent) : -1;
@@ -274,10 +274,10 @@ static int share_in(const struct microagent_session *session, const json_t *shar
 	return error_copy(err, &why);
 }
 
-/* --- recorded, for the next machines of the session ------------------------------------------ */
+/* --- shares in the record, for the next start ------------------------------------------------ */
 
-/* Writes the shares into the record. The lock prevents that another command changes the quota in
- * the record meanwhile, through the live supervisor. */
+/* Writes the shares into the record. Holds the record's lock, so that no other command lets the
+ * live supervisor change the quota in the record meanwhile. */
 static int write_shares(const struct workspace *ws, json_t *told, struct error *err)
 {
 	autoclose int lock = record_change_lock(ws, limit_deadline(LIMIT_COMMAND_LOCK_MS), err);
@@ -341,9 +341,9 @@ static int give_shares(struct microagent_session *session, const json_t *shares,
 			session->name);
 	if (share_in(session, shares, err) < 0)
 		return -1;
-	/* The recorded shares are the requested ones, and not those in the live supervisor's
-	 * answer. A guest may have taken the supervisor over. Its answer only means that the guest
-	 * has the requested shares. */
+	/* The requested shares are recorded, and not those in the live supervisor's answer, because
+	 * a guest may have taken the supervisor over. The answer only means that the supervisor
+	 * says that the guest has the requested shares. */
 	shown = shares_asked(shares, err);
 	if (!shown)
 		return -1;
@@ -398,7 +398,7 @@ int microagent_session_share_workspace(struct microagent_session *session, const
 	return microagent_session_give_share(session, &wanted, share, err);
 }
 
-/* --- given to a member of a pool ------------------------------------------------------------- */
+/* --- shares for a member of a pool ----------------------------------------------------------- */
 
 int session_share_claimed(struct microagent_session *session,
 			  const struct microagent_session_spec *spec, struct error *err)
@@ -411,11 +411,11 @@ int session_share_claimed(struct microagent_session *session,
 						   * other thread has the handle yet */
 }
 
-/* --- given again ----------------------------------------------------------------------------- */
+/* --- shares after a start -------------------------------------------------------------------- */
 
-/* Finds the shares that the machine must get while it runs. Sets *shares to an array of them in the
- * form of a config, which the caller releases. Leaves *shares unchanged if the session has no
- * shares, or boots with them. */
+/* Finds the shares that the machine must get while it runs. Sets *shares to an array of these
+ * shares in the form of a config. The caller releases the array. Leaves *shares unchanged if the
+ * session has no shares, or boots with them. */
 static int shares_to_give(const struct open_workspace *existing, json_t **shares, struct error *err)
 {
 	json_auto_t *record = session_record_read(&existing->ws, err);

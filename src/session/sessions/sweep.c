@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sweeps the sessions before a session is made. The sweep removes sessions whose makers or
- * destroyers have died, and sessions whose ends have come. */
+/* Sweeps the sessions. This is done each time before a session is made. The sweep removes sessions
+ * whose making or destruction was interrupted, and sessions whose lifetime or idle time is over. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@
 
 struct sweep {
 	const struct microagent *agent;
-	json_t *removed, *left; /* results for the caller; NULL: the caller does not want this
-				 * list */
+	json_t *removed, *left; /* lists for the caller: removed sessions, and sessions that could
+				 * not be removed; NULL: the caller does not want the list */
 };
 
 static void note_swept(json_t *list, const char *name, const char *why)
@@ -31,9 +31,9 @@ static void note_swept(json_t *list, const char *name, const char *why)
 						      json_string_lossy(why, strlen(why))));
 }
 
-/* Returns true if an earlier sweep has reported the mark. Otherwise notes in the mark that it is
- * reported now, by making the mark's file non-empty. If a session cannot be removed, each sweep
- * finds it, but only the first one reports it. */
+/* Returns true if an earlier sweep has reported the mark. Otherwise notes that it is reported now,
+ * by making the mark's file non-empty. So a session that cannot be removed is reported only by the
+ * first sweep that finds it. */
 static bool mark_is_told(const struct state_dir *dir, const char *mark)
 {
 	autofree char *path = NULL;
@@ -50,9 +50,9 @@ static bool mark_is_told(const struct state_dir *dir, const char *mark)
 	return st.st_size > 0 || write(fd, "!", 1) < 0;
 }
 
-/* Finds out whether the session is a waiting member of a pool. Its filler has then added it, or its
- * claimer died before the claim. Returns 1 if it is, 0 if it is not, or -1 with err set if this
- * cannot be found out. */
+/* Finds out whether the session is a waiting member of a pool. This happens if a filler died just
+ * after it had added the session, or if a process died before it had claimed the session. Returns 1
+ * if the session waits in a pool, 0 if not, or -1 with err set if this is unknown. */
 static int is_ready(const struct microagent *agent, const char *name, struct error *err)
 {
 	json_auto_t *bases = pool_bases(agent->state_path, err);
@@ -74,8 +74,8 @@ static int is_ready(const struct microagent *agent, const char *name, struct err
 	return bases ? 0 : -1;
 }
 
-/* Returns 1 if the bundle has the file, 0 if not, or -1 with err set if this cannot be found out.
- * After -1, the caller does not touch the bundle. */
+/* Returns 1 if the bundle has the file, 0 if not, or -1 with err set if this is unknown. After -1,
+ * the caller must leave the bundle unchanged. */
 static int bundle_has(const struct state_dir *dir, const char *id, const char *file,
 		      struct error *err)
 {
@@ -84,17 +84,17 @@ static int bundle_has(const struct state_dir *dir, const char *id, const char *f
 
 	if (fd >= 0 && fstatat(fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return 1;
-	/* A maker of sessions never leaves a link or a file in place of a bundle, so such a file
-	 * was not made by microagent. */
+	/* Microagent makes only directories as bundles. So a link or a file with the name of a
+	 * bundle was not made by microagent. */
 	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
 		return 0;
 	return error_errno(err, errno, "%s/%s/%s", dir->path, id, file);
 }
 
-/* --- in the making ---------------------------------------------------------------------------- */
+/* --- sessions whose making was interrupted ---------------------------------------------------- */
 
-/* Removes a session without a record, which consists of a directory and perhaps a disk. Leaves a
- * file of that name alone if microagent did not make it. */
+/* Removes a session without a record, which consists of a directory and perhaps a disk. Does not
+ * remove a file with the session's name that microagent has not made. */
 static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		       const char *name, struct error *err)
 {
@@ -141,11 +141,11 @@ static int keep_ready(const struct sweep *sweep, const struct state_dir *dir, co
 	return 0;
 }
 
-/* Removes a session whose maker has died. A directory with a record must also contain the mark
- * WORKSPACE_MAKING. If it lacks this mark, the caller's mark is from a maker whose name was taken
- * by another file, or from a claimer whose session was taken. The directory is then left alone.
- * Returns 1 if another process is destroying the session. In this case the caller keeps the mark,
- * because that process may fail. */
+/* Removes a session if the process that made it has died. A directory with a record is removed only
+ * if it also contains the mark WORKSPACE_MAKING. If it lacks this mark, a process that failed to
+ * make or to claim a session with this name has left the caller's mark, and the session belongs to
+ * another process. Returns 1 if another process is destroying the session. In this case the caller
+ * keeps the mark, because that process may fail. */
 static int remove_made(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		       const char *name, struct error *err)
 {
@@ -180,7 +180,7 @@ static int remove_made(const struct sweep *sweep, const struct state_dir *dir, c
 	return status < 0 ? error_copy(err, &why) : status;
 }
 
-/* --- being destroyed -------------------------------------------------------------------------- */
+/* --- sessions that are being destroyed -------------------------------------------------------- */
 
 /* Finishes the destruction of a session whose mark this process has locked. */
 static int end_marked(const struct sweep *sweep, const struct state_dir *dir, const char *mark,
@@ -211,8 +211,8 @@ static int end_marked(const struct sweep *sweep, const struct state_dir *dir, co
 	return 0;
 }
 
-/* Notes a session whose deletion was interrupted and left no mark. `why` is the error if the
- * remaining files could not be removed, or NULL if they were removed. */
+/* Reports a session whose deletion was interrupted, and which has no mark. `why` is the error if
+ * the remaining files could not be removed, or NULL if they were removed. */
 static void tell_removed(const char *id, const struct error *why, void *data)
 {
 	const struct sweep *sweep = data;
@@ -228,7 +228,7 @@ static void tell_removed(const char *id, const struct error *why, void *data)
 	note_swept(sweep->removed, name, ENDING_BROKE_OFF);
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- all sessions ----------------------------------------------------------------------------- */
 
 /* Sweeps one session. If it cannot be removed, the next sweep tries to remove it. */
 static int sweep_one(const struct state_dir *dir, const char *id, void *data)
@@ -268,8 +268,8 @@ static void sweep_over(const struct sweep *sweep, const char *name, const char *
 			   status < 0 ? failed.msg : why);
 }
 
-/* Sweeps the sessions whose ends have come. If no end can have come yet, checks the sessions only
- * if the caller wants the lists. */
+/* Sweeps the sessions whose lifetime or idle time is over. Before the earliest time at which this
+ * can be true, checks the sessions only if the caller wants the lists. */
 static void sweep_all_over(const struct sweep *sweep, const struct state_dir *dir)
 {
 	json_auto_t *ids = NULL, *found = NULL; /* ids of all sessions; object with the reason for
@@ -287,7 +287,7 @@ static void sweep_all_over(const struct sweep *sweep, const struct state_dir *di
 	ids = state_dir_list(dir, NULL);
 	found = json_object();
 	/* A live supervisor ends its own session. So a session that is found here has no live
-	 * supervisor, or its live supervisor was killed before the end. */
+	 * supervisor, or has one that failed to end the session. */
 	json_array_foreach(ids, i, id)
 	{
 		if (session_name_of_id(json_string_value(id), parsed) &&

@@ -23,8 +23,8 @@ static int open_telemetry_below(const struct microagent *agent, const char *plac
 	return *fd >= 0 || errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
 }
 
-/* Opens the session's telemetry. Sets *fd to -1 if there is none. The destruction of a session
- * first makes the archive and then removes the directory. So the archive is checked after the
+/* Opens the session's telemetry. Sets *fd to -1 if the file does not exist. The archive is checked
+ * after the session's directory, because a destruction first makes the archive and then removes the
  * directory. */
 int session_telemetry_open(const struct microagent *agent, const char *name, int *fd,
 			   struct error *err)

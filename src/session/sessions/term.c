@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks whether the end of a session has come, and gives a member of a pool an end. */
+/* Checks whether a session's lifetime or idle time is over, and gives a member of a pool a lifetime
+ * or an idle time. */
 #include "store/term.h"
 
 #include <errno.h>
@@ -13,8 +14,9 @@
 #include "session/sessions/orphan.h"
 #include "session/sessions/session.h"
 
-/* Returns the time at which the session must be checked the next time. The live supervisor ends a
- * running session itself. If it is killed before, a later check finds the session. */
+/* Returns the time at which the session must be checked again (real time in nanoseconds). The live
+ * supervisor ends a running session itself. If the live supervisor is killed before, the next check
+ * finds the session. */
 static int64_t look_again(const struct term *term)
 {
 	int64_t soon =
@@ -24,8 +26,8 @@ static int64_t look_again(const struct term *term)
 }
 
 /* Returns true if the lifetime ended more than LIMIT_SESSION_ENDS_MS ago. The live supervisor
- * destroys its session at the end of the lifetime. So if the session still exists, its live
- * supervisor has failed to do this. */
+ * destroys its session at the end of the lifetime. So if the session exists for longer, its live
+ * supervisor has failed to destroy it. */
 static bool is_long_over(const struct term *term)
 {
 	const int64_t late = (int64_t)limit_get(LIMIT_SESSION_ENDS_MS) * (int64_t)NS_PER_MS;
@@ -108,7 +110,7 @@ int session_term_told(const struct state_dir *dir, const struct workspace *ws, j
 		    : 0;
 }
 
-/* --- given to a member of a pool ------------------------------------------------------------- */
+/* --- a term for a member of a pool ----------------------------------------------------------- */
 
 int session_term_claimed(struct microagent_session *session,
 			 const struct microagent_session_spec *spec, struct error *err)

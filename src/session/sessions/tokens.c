@@ -19,8 +19,8 @@
 /* --- the directory ---------------------------------------------------------------------------- */
 
 /* Opens the pool's directory, which has the name of the pool's base. The name may come from a
- * record that a live supervisor can write. So only a valid full name of a base becomes a part of
- * the path. */
+ * record that a live supervisor can write, and a guest may have taken the supervisor over. So the
+ * name is checked before it becomes a part of the path. */
 static int open_pool(const char *state, const char *base, bool create, struct pool *out,
 		     struct error *err)
 {
@@ -120,7 +120,7 @@ void pool_forget_gone(const struct pool *pool)
 }
 
 /* Removes the directory of a pool that has no tokens. The lock, the log and an unfinished record
- * are removed too, because nobody needs them when there are no tokens. */
+ * are removed too, because without tokens nobody needs them. */
 void pool_tidy(const struct pool *pool)
 {
 	static const char *const parts[] = {POOL_ENDING, POOL_READY, POOL_CLAIMED};
@@ -132,8 +132,8 @@ void pool_tidy(const struct pool *pool)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (unlinkat(pool->dir.fd, parts[i], AT_REMOVEDIR) < 0 && errno != ENOENT)
 			return;
-	/* The directory is removed through a descriptor of its parent directory. It is removed only
-	 * if it still has its name in the parent directory. */
+	/* The directory is removed through a descriptor of its parent directory. This is done only
+	 * if the name in the parent directory still leads to the opened directory. */
 	root = openat(pool->dir.fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root >= 0 && fd_has_name(pool->dir.fd, root, pool->base))
 		(void)path_remove_tree_at(root, pool->base, NULL);
@@ -148,8 +148,8 @@ static void insert_sorted(json_t *list, const char *name)
 	json_array_insert_new(list, at, json_string(name));
 }
 
-/* Returns the sorted names of those entries of a directory that fits() accepts. The caller releases
- * the array. */
+/* Returns the sorted names of the entries of a directory for which fits() returns true. The caller
+ * releases the array. */
 static json_t *list_sorted(int dir, const char *name, bool (*fits)(const char *entry),
 			   struct error *err)
 {

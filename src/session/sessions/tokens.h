@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The directory and the tokens of a base's pool. A pool consists of files only, and has no daemon.
- * The code of a session needs only this part of a pool, for two reasons: the end of a session
- * removes its token, and a session that waits in a pool is not swept. pool.h has the other parts of
- * a pool: records, fillers and claims. A token is an empty file with the name of a session.
+ * This header has what the code of sessions needs of a pool: the destruction of a session removes
+ * its token, and a session that waits in a pool is not swept. pools/pool.h has the records, fillers
+ * and claims of pools. A token is an empty file with the name of a session.
  *
  *   <state>/pool/<base>/pool.json    how many sessions are kept ready, and of what kind; if this
  *                                    file is missing, none are
@@ -14,14 +14,14 @@
  *                       filler.log   the messages of this process
  *
  * Members are ordinary sessions, and their directories never move. The process that renames a token
- * from ready/ to claimed/ has the session. If two processes rename one token, only one of them
- * succeeds. A process that destroys members first renames their tokens to ending/, so that nobody
- * claims these members. If this process dies, the next process that looks at the pool finishes the
- * work.
+ * from ready/ to claimed/ has claimed the session. If two processes rename the same token, only one
+ * of them succeeds. A process that destroys members first renames their tokens to ending/, so that
+ * nobody claims these members. If this process dies, the next process that looks at the pool
+ * finishes the destruction.
  *
- * A session is marked as unfinished (api/unfinished.c) before it becomes a member. It is marked a
- * second time from its claim until its claimer has returned it to the user. If the process that
- * makes or claims it dies meanwhile, the next sweep removes the session.
+ * A session is marked as unfinished (api/unfinished.c) until it is a member. When it is claimed, it
+ * is marked again until the claiming process has returned it to the user. If the process that makes
+ * or claims the session dies meanwhile, the next sweep removes the session.
  */
 #ifndef SESSION_TOKENS_H
 #define SESSION_TOKENS_H
@@ -53,7 +53,7 @@ struct pool {
 int pool_open(const char *state, const char *base, struct pool *out, struct error *err);
 /* Opens and locks the pool's directory. Makes the directory with its contents if it is missing.
  * While it is locked, no other process sets, drains or tidies the pool. If another process has the
- * lock, waits for it. ERR_CONFLICT: the wait took too long. */
+ * lock, waits until that process releases it. ERR_CONFLICT: the wait took too long. */
 int pool_open_locked(const char *state, const char *base, struct pool *out, struct error *err);
 /* Locks an open pool. Returns false if another process has the lock, or if the pool was removed
  * meanwhile. */
@@ -76,7 +76,7 @@ bool pool_has_filler(const struct pool *pool);
  * or POOL_ENDING. The name of the oldest session comes first. The caller releases the array. */
 json_t *pool_tokens(const struct pool *pool, const char *kind, struct error *err);
 bool pool_has(const struct pool *pool, const char *kind, const char *name);
-/* Adds a token to ready/. It must be new. */
+/* Adds a token to ready/. Fails if the token already exists. */
 int pool_add(const struct pool *pool, const char *name, struct error *err);
 /* Moves a token from ready/ to claimed/. Returns false if another process was first. */
 bool pool_take(const struct pool *pool, const char *name);
@@ -85,8 +85,8 @@ bool pool_take(const struct pool *pool, const char *name);
 int pool_end(const struct pool *pool, const char *name, struct error *err);
 /* Removes all tokens with that name. */
 void pool_forget(const struct pool *pool, const char *name);
-/* Removes the tokens in claimed/ of sessions whose end has come, and of sessions that were removed
- * manually. */
+/* Removes the tokens in claimed/ whose sessions do not exist any more: their lifetime or idle time
+ * was over, or a user removed them manually. */
 void pool_forget_gone(const struct pool *pool);
 /* Notes that a session is being claimed, so that the fillers of all pools pause for a while. */
 void pool_touch(const struct pool *pool);

@@ -9,9 +9,10 @@
  *   warm.log       the log of making the template
  *   siblings*      files of the supervisors that restore machines from the template
  *
- * A process that makes or drops a template has the directory <bundle>/.warming, and an exclusive
- * flock on it. The flock ends with the process. A directory .warming without a flock is swept. The
- * template is made in this directory, and is then renamed.
+ * A process that makes or drops a template makes the directory <bundle>/.warming, and holds an
+ * exclusive flock on it. The kernel releases the flock when the process exits, so a sweep removes a
+ * directory .warming without a flock. A template is made in .warming, and is then renamed to
+ * <bundle>/template.
  */
 #ifndef SESSION_TEMPLATE_H
 #define SESSION_TEMPLATE_H
@@ -58,21 +59,20 @@ json_t *base_template_told(const struct base *base);
 /* --- base_list.c ---------------------------------------------------------------------------------
  */
 
-/* Returns the answer of `base show` for a base: its metadata with its path and its template. The
- * metadata is moved out of *base. The caller releases the result. */
+/* Returns the answer of `base show` for a base: its metadata with its path and its template. Takes
+ * the metadata from *base, which has none afterwards. The caller releases the result. */
 json_t *base_tell(struct base *base, struct error *err);
 
-/* --- template_place.c: who is at work on one ---------------------------------------------------
- */
+/* --- template_place.c: the directory of a new template ---------------------------------------- */
 
 /* Makes and locks the directory .warming of the base, for making or dropping the base's template.
- * The directory is empty, and belongs to the caller until warming_end(). Returns a descriptor of
- * it, or -1 with err set. ERR_CONFLICT: another process has the directory. */
+ * The directory is empty, and no other process uses it until warming_end(). Returns the directory's
+ * descriptor, or -1 with err set. ERR_CONFLICT: another process makes or drops the template. */
 int warming_begin(const struct base *base, struct error *err);
 /* Removes the directory .warming and everything in it. */
 void warming_end(const struct base *base, int warming);
-/* Searches all bases for a directory .warming of a process that died, and removes it. Appends the
- * names of these bases to `removed`, which may be NULL. */
+/* Removes the directories .warming of processes that have died, in all bases. Appends the names of
+ * these bases to `removed`, which may be NULL. */
 void templates_sweep(const struct microagent *agent, json_t *removed);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a template. A machine of the base is started like the machine of a session, but so that it
- * can be saved. It runs in the foreground, so that it ends with the maker of the template. Commands
- * are run in the machine, and then it is saved. The saved files are sealed, tested, and given their
- * name. Meanwhile the directory <bundle>/.warming contains
+ * Makes a template. A machine of the base is started like the machine of a session, but with an
+ * option by which it can be saved. It runs in the foreground, so that it ends when the process that
+ * makes the template exits. Commands are run in the machine, and then the machine is saved. The
+ * saved files are sealed, tested, and given their final name. Meanwhile the directory
+ * <bundle>/.warming contains
  *
  *   work/state/  a state directory with one workspace
  *   template/    the new template
@@ -51,8 +52,8 @@ static int copy_empty_layer(const struct warming *w, struct error *err)
 	return clone_with_digest(from, w->to, TEMPLATE_DISK, NULL, err);
 }
 
-/* Returns the properties of the machine to save. A session that is restored from the template has
- * the same properties. */
+/* Returns the properties of the machine that will be saved. Each session that is restored from the
+ * template has these properties. */
 static struct microagent_machine saved_machine(const struct warming *w)
 {
 	const struct microagent_machine asked = {.accelerator = w->spec->machine.accelerator,
@@ -125,7 +126,7 @@ static int boot_template(struct warming *w, struct error *err)
 	return 0;
 }
 
-/* --- what is run in it ----------------------------------------------------------------------- */
+/* --- commands in the machine ----------------------------------------------------------------- */
 
 static int on_warm_output(void *data, enum microagent_output stream, const void *bytes, size_t len)
 {
@@ -136,7 +137,7 @@ static int on_warm_output(void *data, enum microagent_output stream, const void 
 
 #define COMMAND_SHOWN 200
 
-/* Writes a command in a form for people: its words with blanks between them. A long command is cut
+/* Writes a command for a message: its words with a space between two words. A long command is cut
  * off. */
 static void command_text(const char *const *words, char out[COMMAND_SHOWN])
 {
@@ -152,7 +153,7 @@ static void command_text(const char *const *words, char out[COMMAND_SHOWN])
 		*c = *c == '\n' ? ' ' : *c;
 }
 
-/* Checks the result of a warm-up command. A template is made only if all these commands succeed. */
+/* Checks the result of a warm-up command. If the command failed, no template is made. */
 static int judge_warm(const struct warming *w, const char *command,
 		      const struct microagent_result *result, struct error *err)
 {
@@ -210,8 +211,8 @@ static int warm_up(struct warming *w, struct error *err)
 
 static int ask_save(struct warming *w, const struct workspace *ws, struct error *err)
 {
-	/* The time limit allows for three steps: the guest stops its work, its devices are written,
-	 * and its memory is written. */
+	/* The time limit is the sum of the limits of three steps: the guest stops its work, the
+	 * devices are saved, and the memory is saved. */
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + 3 * limit_get(LIMIT_SAVE_MS);
 	json_auto_t *request = json_pack("{s:s}", "command", "save");
 	json_auto_t *answer = NULL;
@@ -229,8 +230,8 @@ static int ask_save(struct warming *w, const struct workspace *ws, struct error 
 	return 0;
 }
 
-/* Saves the machine, ends it, and moves the saved files into the template. A machine that was saved
- * is always ended. */
+/* Saves the machine, ends it, and moves the saved files into the template. A saved machine never
+ * runs on. */
 static int save(struct warming *w, struct error *err)
 {
 	auto_existing struct open_workspace existing = {0};
@@ -322,8 +323,8 @@ static void remember_parts(const struct warming *w, const json_t *record)
 		base_remember_sealed(
 			w->to, rows[i].file,
 			json_text(json_object_get(record, rows[i].key), "sha256", NULL));
-	/* The digest of the file template.json is remembered, because each session records it as
-	 * the name of its template. */
+	/* The digest of the file template.json is remembered, because each session records this
+	 * digest to identify its template. */
 	if (base_seal_file(w->to, TEMPLATE_RECORD, &st, digest, NULL) == 0)
 		base_remember_sealed(w->to, TEMPLATE_RECORD, digest);
 }
@@ -343,8 +344,8 @@ static int seal_template(const struct warming *w, struct error *err)
 }
 
 /* Publishes the template: renames the old template, and then gives the new template its name. If
- * this process is killed between the two renames, the base has no template. Its sessions then boot,
- * which only takes longer. */
+ * this process is killed between the two renames, the base has no template. Sessions of the base
+ * then boot, which is slower but not wrong. */
 static int publish_template(const struct warming *w, struct error *err)
 {
 	int bundle = w->base->fd;
@@ -356,7 +357,7 @@ static int publish_template(const struct warming *w, struct error *err)
 	return file_sync(bundle) < 0 ? error_errno(err, errno, "%s", w->base->path) : 0;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- making the template --------------------------------------------------------------------- */
 
 static int make_template(struct warming *w, struct error *err)
 {

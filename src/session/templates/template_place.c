@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes and removes the directory .warming, in which a template is made and dropped. Also removes a
- * directory .warming that a killed process has left. */
+/* Makes and removes the directory .warming, which a process has while it makes or drops a template.
+ * Also removes a directory .warming that a killed process has left. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "session/bases/provision.h"
 #include "session/templates/template.h"
 
-/* Removes the directory .warming, which this process has locked. First waits until no process of
- * the machine in .warming lives. */
+/* Removes the directory .warming, which this process has locked. First waits until all processes of
+ * the machine in .warming have exited, because they write to files there. */
 static int remove_warming(int bundle, const char *path, struct error *err)
 {
 	autofree char *warming = path_join(path, TEMPLATE_WARMING, err);
@@ -26,8 +26,8 @@ static int remove_warming(int bundle, const char *path, struct error *err)
 }
 
 /* Opens and locks the directory .warming. Returns 1 with the descriptor in *out. Returns 0 if the
- * directory does not exist, or if another process removed it before this process had the lock.
- * Returns -1 with err set if another process holds the lock. */
+ * directory does not exist, or if another process removed the directory before this process got the
+ * lock. Returns -1 with err set if another process holds the lock. */
 static int take_warming(int bundle, int *out, struct error *err)
 {
 	autoclose int fd =

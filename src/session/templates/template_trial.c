@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests a template before it is used. If a machine cannot be restored from the template on this
- * host, with its VMM and its kernel, each session of the base would try this in vain, and lose
- * time.
+ * host, with its VMM and its kernel, each session of the base would lose time, because it would try
+ * the restore before it boots.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,8 +66,9 @@ int template_try(struct warming *w, struct error *err)
 	    first_commands_try(w->machines, PROVISION_MACHINE, err) < 0)
 		return -1;
 	warming_end_machine(w);
-	/* No process will ask for the template's memory in this directory, so the files for such
-	 * requests are removed. */
+	/* The trial made these two files for other machines that share the template's memory. No
+	 * machine will share the memory of the template under this path, so the files are
+	 * removed. */
 	unlinkat(w->to, TEMPLATE_SIBLINGS ".sock", 0);
 	unlinkat(w->to, TEMPLATE_SIBLINGS, 0);
 	return 0;

@@ -21,9 +21,9 @@ struct warming {
 	json_t *saved; /* the supervisor's description of the saved machine */
 };
 
-/* Boots a machine like that of a session which will be restored from the template. `file` is the
- * path of the machine's disk, relative to .warming. `option` is an additional option for the
- * supervisor. */
+/* Boots a machine with the properties of the sessions that will be restored from the template.
+ * `file` is the path of the machine's disk, relative to .warming. `option` is an additional option
+ * for the supervisor. */
 int warming_boot(struct warming *w, const char *file, const char *option, struct error *err);
 void warming_end_machine(struct warming *w);
 

@@ -2,9 +2,10 @@
 /*
  * Sets the priority at which a pool is filled. A member's machine inherits the priority of the
  * filler that starts it, but a claimed member must not have the idle priority. So machines start
- * with the idle priority only if this process may raise their priority later. This needs
- * CAP_SYS_NICE or a nice limit of 20 or more. Otherwise only the filler itself has the idle
- * priority. Members that wait in the pool use almost no processor time at any priority.
+ * with the idle priority only if this process may raise their priority later. To raise a priority,
+ * a process needs CAP_SYS_NICE or a nice limit (RLIMIT_NICE) of 20 or more. Otherwise only the
+ * filler itself has the idle priority. Members that wait in the pool use almost no processor time
+ * at any priority.
  */
 #include <dirent.h>
 #include <linux/ioprio.h>
@@ -31,8 +32,9 @@ static void set_io(pid_t thread, int class)
 	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, thread, IOPRIO_PRIO_VALUE(class, 0));
 }
 
-/* Returns true if this process could raise its priority after it was idle. A child process tries
- * this, because the trial may leave the child idle. */
+/* Returns true if this process may return to the usual priority after it had the idle priority. A
+ * child process tries this, because after a failure the child stays idle, and this process must
+ * not. */
 static bool can_raise(void)
 {
 	pid_t pid = fork();
@@ -52,7 +54,7 @@ void pool_go_idle(bool *raise)
 	set_io(0, IOPRIO_CLASS_IDLE);
 }
 
-/* --- raised again ----------------------------------------------------------------------------- */
+/* --- raising the priority again --------------------------------------------------------------- */
 
 static void raise_threads(pid_t pid)
 {
