@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the archive of a destroyed session: its closed audit log, and the files beside the log. If
- * the process is killed at any step, a later call continues the work. The log is closed only once.
- * The archive gets its name when it is complete. The bundle keeps all its files until it is
- * removed.
+ * Makes the archive of a destroyed session. The archive has the closed audit log, and the files
+ * that belong to the log. If the process is killed at any step, a later call continues the work,
+ * and closes the log only if it is still open. The archive gets its final name when it is complete.
+ * The bundle keeps all its files until the bundle is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,9 +40,8 @@ static int close_log(const struct workspace *ws, struct error *err)
 						 .event = AUDIT_EVENT_DESTROYED};
 	auto_audit struct audit audit = AUDIT_NONE;
 
-	/* The program that made a log too long has manipulated it, and the log is the evidence.
-	 * Such a log is not closed, because its end could only be found by reading the whole
-	 * log. */
+	/* A log that is too long was made so by somebody else than its writer, and is evidence. It
+	 * is not closed, because its last line could only be found by reading the whole log. */
 	if (has_too_long_log(ws)) {
 		json_auto_t *data =
 			json_pack("{s:s}", "how", audit_tampering_names[AUDIT_LENGTHENED]);
@@ -55,8 +54,8 @@ static int close_log(const struct workspace *ws, struct error *err)
 	if (audit_clear_place(ws->fd, err) < 0 || audit_open(ws, &audit, err) < 0)
 		return -1;
 	audit.last_words = true;
-	/* This line may already be in the log, if an earlier call was killed before it could close
-	 * the log. */
+	/* The line that the session is destroyed may already be in the log: an earlier call may
+	 * have been killed before it could close the log. */
 	if (!audit.closed && !audit.destroyed &&
 	    (audit_vouch_telemetry(ws, &audit, err) < 0 ||
 	     audit_append(&audit, &event, STORE_NO_SYNC, err) < 0))
@@ -67,8 +66,8 @@ static int close_log(const struct workspace *ws, struct error *err)
 /* ---- the files
  * ----------------------------------------------------------------------------------- */
 
-/* Copies the file. A copy is needed if the archive is on another file system, or on a file system
- * without hard links. */
+/* Copies the file into the archive. This is needed if the file system has no hard links, or if the
+ * archive is on another file system. */
 static int copy_to_archive(const struct workspace *ws, int to, const char *name, struct error *err)
 {
 	autoclose int from = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -80,8 +79,8 @@ static int copy_to_archive(const struct workspace *ws, int to, const char *name,
 	return copied >= 0 && file_sync(copied) == 0 ? 0 : error_errno(err, errno, "%s", name);
 }
 
-/* Puts a file into the archive, as a link or a copy. Skips anything that is not a regular file, for
- * example a symbolic link. */
+/* Puts a file into the archive, as a hard link or a copy. Skips anything that is not a regular
+ * file, for example a symbolic link. */
 static int keep_in_archive(const struct workspace *ws, int to, const char *name, struct error *err)
 {
 	struct stat st;
@@ -90,8 +89,8 @@ static int keep_in_archive(const struct workspace *ws, int to, const char *name,
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))
 		return 0;
-	/* The file is synced before the archive gets its name, so that a named archive is complete
-	 * even after a power failure. */
+	/* The file is synced before the archive gets its final name. So even after a power failure,
+	 * an archive with a final name is complete. */
 	autoclose int fd = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || file_sync(fd) < 0)
 		return error_errno(err, errno, "%s", name);
@@ -128,8 +127,8 @@ static bool same_bytes(int a, int b)
 	return true;
 }
 
-/* Returns 1 if the archive exists already, because an earlier call was killed after the archive got
- * its name. Returns 0 if there is no archive. Returns -1 with err set if the archive is that of
+/* Returns 1 if the session's archive already exists: an earlier call was killed after it had made
+ * the archive. Returns 0 if there is no archive. Returns -1 with err set if the archive is that of
  * another session. */
 static int has_archive(const struct workspace *ws, int archives, const char *session,
 		       struct error *err)
@@ -139,8 +138,9 @@ static int has_archive(const struct workspace *ws, int archives, const char *ses
 
 	if (archive < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", session);
-	/* The archive of this session has the session's log or a copy of it. If the bundle has no
-	 * log, somebody may have removed the log from it. */
+	/* The archive of this session has the same log as the bundle. If the bundle has no log,
+	 * somebody may have removed the log from the bundle, and the archive counts as that of this
+	 * session. */
 	autoclose int here =
 		openat(ws->fd, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	autoclose int there =
@@ -186,9 +186,9 @@ static int archive(const struct workspace *ws, struct error *err)
 	if (archives < 0 || trusted_dir_check_own(archives, path, err) < 0)
 		return -1;
 	audit_name_session(ws, session);
-	/* An archive without a log in the bundle means that an earlier call was killed after it had
-	 * made the archive. close_log() must not be called then: it would begin a new log, which
-	 * would look like a forgery. */
+	/* If there is an archive, and no log in the bundle, an earlier call was killed after it had
+	 * made the archive. close_log() is not called then, because it would begin a new log, and
+	 * two logs of one session would look like a forgery. */
 	if (faccessat(ws->fd, AUDIT_LOG, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
 	    has_archive(ws, archives, session, NULL) == 1)
 		return 0;
@@ -205,17 +205,17 @@ int audit_archive(const struct workspace *ws, struct error *err)
 
 	if (!audit_is_kept(ws) || archive(ws, &why) == 0)
 		return 0;
-	/* If the disk has no room for the last lines of the log, the large files are removed first.
-	 * They would be removed later anyway. */
+	/* If the disk has no room for the last lines of the log, the large files of the workspace
+	 * are removed first, since the whole workspace will be removed anyway. */
 	if (why.errnum == ENOSPC || why.errnum == EDQUOT) {
 		for (size_t i = 0; i < ARRAY_SIZE(large); i++)
 			if (workspace_remove_file(ws, large[i], err) < 0)
 				return -1;
 		why = (struct error){0};
 		/* A sandbox may be removed without an archive, because its engine must always be
-		 * able to remove it. Its state is usually in memory, and its machine has no large
-		 * files to remove. The digests of the log's lines in the security log show that the
-		 * log was not kept. */
+		 * able to remove it. Its state directory is usually in memory, and has no large
+		 * files to remove. The security log has the digests of the log's lines, and so
+		 * shows later that there was a log. */
 		if (archive(ws, &why) == 0 || audit_is_of_sandbox(ws))
 			return 0;
 	}

@@ -4,17 +4,17 @@
  *
  *   {"ts","severity","subsystem","event","session","seq","data","prev"}
  *
- * seq is the number of the line, from 1. prev is the SHA-256 of the exact bytes of the previous
- * line, including its newline. In the first line, prev is the SHA-256 of "<session>\n<nonce>", and
- * the nonce is in the data of that line. The log of a destroyed session ends with `audit.closed`,
- * which has the number of lines. A written line is never changed. Nobody can alter, remove or
- * insert a line without breaking the chain. The digest of each line is also written to
- * <state>/logs/security-YYYY-MM-DD.log. So it is noticed too if the last lines of a log were cut
- * off.
+ * seq is the number of the line, from 1. prev is the SHA-256 of the bytes of the previous line,
+ * with its newline. In the first line, prev is the SHA-256 of "<session>\n<nonce>", and the nonce
+ * is in the data of that line. The log of a destroyed session ends with `audit.closed`, which has
+ * the number of lines. A written line is never changed. If somebody alters, removes or inserts a
+ * line, the next line's prev does not match any more. The digest of each line is also written to
+ * <state>/logs/security-YYYY-MM-DD.log. So a reader also notices if the last lines of a log were
+ * cut off.
  *
- * Only one process writes the log: the holder of the lease (the live supervisor). If nobody holds
- * the lease, the holder of the command lock writes the log. Only a workspace with a session.json or
- * a sandbox.json has an audit log.
+ * Only one process writes the log: the live supervisor. If no process holds the lease, the process
+ * that holds the command lock writes the log. Only a workspace with a session.json or a
+ * sandbox.json has an audit log.
  */
 #ifndef STORE_AUDIT_H
 #define STORE_AUDIT_H
@@ -31,7 +31,7 @@
 
 #define AUDIT_LOG "audit.log"
 /* The name of the record of a sandbox: a workspace that is not a session but has an audit log too.
- * The record is {"id": the id of the container that the workspace was made for, "root": the value
+ * The record is {"id": the id of the container for which the workspace was made, "root": the value
  * of --root of microagent-oci}. */
 #define SANDBOX_RECORD "sandbox.json"
 
@@ -40,20 +40,20 @@
 #define AUDIT_TELEMETRY "telemetry.jsonl"
 #define AUDIT_DIGEST SHA256_BYTES
 #define AUDIT_SESSION_ROOM 136
-/* A number of bytes that is larger than everything in a line except the line's data. */
+/* A number of bytes. All members of a line except its data are shorter than this together. */
 #define AUDIT_LINE_FRAME 512
 
 enum audit_severity { AUDIT_INFO, AUDIT_WARNING, AUDIT_CRITICAL };
 
-/* The three parts of a log, by the cause of their lines: the host itself, the guest's behaviour as
- * the host saw it (subsystem "network"), and the messages of the guest ("origin":"guest"). Each
- * part has a separate bound on its bytes, so that lines of one part cannot use up the space of
- * another. */
+/* The lines of a log belong to three parts, by what caused the line: the host itself, the guest's
+ * behaviour as the host saw it (subsystem "network"), and the messages of the guest
+ * ("origin":"guest"). Each part may have a limited number of bytes, so that lines of one part
+ * cannot use up the space of another part. */
 enum audit_part { AUDIT_PART_HOST, AUDIT_PART_NETWORK, AUDIT_PART_GUEST, AUDIT_PARTS };
 
 struct audit_event {
 	enum audit_severity severity;
-	const char *subsystem; /* part of the host that the event is about: "session", "exec",
+	const char *subsystem; /* area of the host that the event is about: "session", "exec",
 			        * "network"... */
 	const char *event;     /* "session.cloned" */
 	const json_t *data;    /* object with details; NULL means an empty object */
@@ -62,8 +62,8 @@ struct audit_event {
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* The changes to the audit log, or to today's security log, that another process has made since
- * this process wrote its last line. */
+/* What another process has done to the audit log, or to today's security log, since this process
+ * wrote its last line. */
 enum audit_tampering {
 	AUDIT_UNTOUCHED,
 	AUDIT_REMOVED,	/* no file has the name of the log */
@@ -77,24 +77,25 @@ enum audit_tampering {
 };
 extern const char *const audit_tampering_names[]; /* "untouched", ... */
 
-/* A number of bytes at the end of the security log that is large enough to contain the last line's
- * digest. */
+/* The number of bytes at the end of the security log that are remembered. They are enough to
+ * contain the digest of the last line. */
 #define SECURITY_TAIL 128
 
 struct audit {
 	int fd;
-	int dirfd;  /* descriptor of the workspace's directory, which must stay open as long as the
-		     * log */
+	int dirfd;  /* descriptor of the workspace's directory, which the caller closes after
+		     * audit_release() */
 	char *logs; /* <state>/logs */
 	char session[AUDIT_SESSION_ROOM];
 	uint64_t lines;
-	off_t end;		    /* offset behind the last line that is known to be complete */
+	off_t end;		    /* offset in bytes behind the last line that is known to be
+				     * complete; -1: unknown */
 	uint64_t used[AUDIT_PARTS]; /* number of bytes that each part of the log uses, including
 				     * lines of earlier writers */
 	uint8_t head[AUDIT_DIGEST];
 	bool closed;
-	bool last_words; /* the last lines of the log are being written; a full log accepts only
-			  * these lines */
+	bool last_words; /* the last lines of the log are being written; when the log is full, only
+			  * these lines are accepted */
 	/* The log has a line that the session is destroyed. Only the closing line may follow. */
 	bool destroyed;
 	int security_fd; /* descriptor of the security log of `security_day`; -1: not open yet */
@@ -108,7 +109,7 @@ struct audit {
 	/* A change of the security log that was found, but is not in the audit log yet. */
 	enum audit_tampering security_tampering;
 	bool unsynced; /* some written lines may not be synced to the disk yet */
-	/* Number of this log's digests for which the security log had no room. */
+	/* Number of lines of this log whose digests could not be written to the security log. */
 	uint64_t heads_lost;
 };
 #define AUDIT_NONE                                       \
@@ -124,14 +125,14 @@ bool audit_is_of_sandbox(const struct workspace *ws);
 /*
  * Opens the log for appending, or begins a new log. A session that was started must have a log. If
  * that log is missing, the second line of the new log is a CRITICAL `audit.changed`. If a crash cut
- * the last line short, the log continues with the line `audit.torn`. That line has the digest of
- * the incomplete line, so that audit_verify() can tell a crash from a forgery. ERR_IO: the file is
+ * the last line short, the next line is `audit.torn`. The prev of this line is the digest of the
+ * incomplete line, so that audit_verify() can tell a crash from a forgery. ERR_IO: the file is
  * longer than audit_most_bytes().
  */
 int audit_open(const struct workspace *ws, struct audit *out, struct error *err);
 /*
  * Appends a line with one write, and appends the line's digest to the security log. With
- * STORE_SYNC, both are synced to the disk. On failure, for example if the disk is full, the log is
+ * STORE_SYNC, syncs both lines to the disk. On failure, for example if the disk is full, the log is
  * unchanged. ERR_CONFLICT: the log is closed. If only the digest cannot be appended, the function
  * succeeds and adds 1 to heads_lost.
  */
@@ -140,10 +141,9 @@ int audit_append(struct audit *audit, const struct audit_event *event, enum stor
 /* Checks the audit log for changes by other processes. Does not check the security log. */
 enum audit_tampering audit_tampering(const struct audit *audit);
 /*
- * Puts a copy of a removed or replaced log back under the log's name. Removes a file that has taken
+ * Puts a copy of a removed or replaced log back under the log's name. Removes any other file with
  * this name. Later lines are written to the copy. If the function fails, later lines are still
- * written to the open file. A later call then copies these lines too, and the security log has
- * their digests.
+ * written to the open file, which then has no name. A later call copies these lines too.
  */
 int audit_put_back(struct audit *audit, struct error *err);
 /* Waits until all appended lines are synced to the disk. */
@@ -152,8 +152,8 @@ int audit_sync(struct audit *audit, struct error *err);
  * and succeeds. */
 int audit_finish(struct audit *audit, struct error *err);
 /* Writes an event that the audit log cannot contain to the security log. The line has data, but no
- * number and no digest. The function uses only the session in `audit`, and the members about the
- * security log. */
+ * number and no digest. Of `audit`, only the session and the members about the security log are
+ * used. */
 int security_log_aside(struct audit *audit, const struct audit_event *event, struct error *err);
 /* Writes an event to the security log for a session without an audit log. `state_path` is the path
  * of the session's state directory. The line has data, but no number and no digest. */
@@ -161,36 +161,36 @@ int security_log_note(const char *state_path, const char *session, const struct 
 		      struct error *err);
 /*
  * Checks whether the open security log is still the file at the path of today's security log. Also
- * checks whether the file still has the bytes that it had at this process's last check or write,
- * including lines of other processes. Stores the result in security_tampering.
+ * checks whether the file still has the bytes at its end that this process saw at its last check or
+ * write. Other processes may have appended lines since. Stores the result in security_tampering.
  *
- * Later lines are written to the file at the path. It is made if it is missing. If it cannot be
- * made, later lines are written to the old file, and count as lines without a digest. This check is
- * done before each line is written.
+ * Later lines are written to the file at the path, which is made if it is missing. If it cannot be
+ * made, later lines are written to the old file, and count as lines whose digest is not in the
+ * security log. The check is done before each line is written.
  */
 void security_log_look(struct audit *audit);
 /* Syncs the security log to the disk, so that the written lines survive a power failure. */
 int security_log_sync(struct audit *audit, struct error *err);
 /* The broker's duty for the security log. In a process that has a broker, the functions above write
- * to the security log through the broker. The broker appends the lines itself, and passes no
- * descriptor to the process. The duty's data is a separate struct audit of the broker. Only the
- * session and the members about the security log are used in it. The broker refuses lines of other
- * sessions, and events that only commands may write. */
+ * to the security log through the broker. The broker appends the lines itself, and does not pass a
+ * descriptor of the log to the process. The duty's data is a struct audit of the broker, in which
+ * only the session and the members about the security log are used. The broker refuses lines of
+ * other sessions, and events that only commands may write. */
 extern const struct broker_duty security_log_duty;
 #define SECURITY_ORPHANED "session.orphaned"
-/* Two kinds of the event session.orphaned. They report the end of a session that has no audit
- * log. */
+/* Two values of "kind" in the event session.orphaned. Both report the end of a session that has no
+ * audit log. */
 #define SECURITY_KIND_GONE "bundle-removed"
 #define SECURITY_KIND_LOST "process-without-bundle"
-/* The action in the event session.orphaned if the command has removed the session. */
+/* The value of "action" in the event session.orphaned if the command has removed the session. */
 #define SECURITY_ACTION_REMOVED "removed"
-/* The name of the event that an archive was removed because a user asked for this. */
+/* The name of the event that says that an archive was removed because a user asked for this. */
 #define SECURITY_ARCHIVE_REMOVED "archive.removed"
-/* Returns true if a readable security log of the day (in the form "2026-11-27") exists. */
+/* Returns true if the security log of `day` (such as "2026-11-27") exists and can be read. */
 bool security_log_has_day(const char *state_path, const char *day);
-/* Adds a member to the object `out` for each session that has lines in the security logs. Its key
- * is the session's name. Its value is true if the lines also report the session's end, and else
- * false. */
+/* Adds a member to the object `out` for each session that has lines in the security logs. The key
+ * is the session's name. The value is true if a line reports the session's end, and false
+ * otherwise. */
 int security_log_sessions(const char *state_path, json_t *out, struct error *err);
 void audit_release(struct audit *audit); /* accepts AUDIT_NONE; sets *audit to AUDIT_NONE */
 #define auto_audit __attribute__((cleanup(audit_release)))
@@ -200,19 +200,19 @@ void audit_release(struct audit *audit); /* accepts AUDIT_NONE; sets *audit to A
  * the call still fails. */
 int audit_note(const struct workspace *ws, const struct audit_event *event, struct error *err);
 
-/* Makes the line about an event that a command reports to the live supervisor. `what` is the kind
- * of the event. The meaning of `name` depends on `what`. "forked": the name of the new session.
- * "on-fork": the name of the forked session. "snapshot", "snapshot-deleted" and "restored": the
- * name of the snapshot. "share-missing": the path of a directory that the machine could not get
- * back. "created" and "deleted": the name of a container.
- *
+/* Makes the line about an event that a command reports. `what` is the kind of the event. The
+ * meaning of `name` depends on `what`. "forked": the name of the new session. "on-fork": the name
+ * of the forked session. "snapshot", "snapshot-deleted" and "restored": the name of the snapshot.
+ * "share-missing": the path of a directory that the machine could not get back. "created" and
+ * "deleted": the name of a container.
+ * 
  * `more` has further members of the data; NULL: none. The caller sets line->data to *data, and
  * releases *data. ERR_INVALID: `what` is not such a kind, or the name is too long. */
 int audit_told_line(const struct workspace *ws, const char *what, const char *name, json_t *more,
 		    struct audit_event *line, json_t **data, struct error *err);
 
 /* Writes the digest of the current telemetry.jsonl to the log, if that file exists. A command calls
- * this function when it finds that no process writes the file any more. */
+ * this function when no process writes telemetry.jsonl any more. */
 int audit_note_telemetry(const struct workspace *ws, struct error *err);
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -222,7 +222,7 @@ enum audit_verdict {
 	AUDIT_CLOSED,
 	AUDIT_TORN,
 	AUDIT_BROKEN,
-	/* The log is complete and closed, but has no line in the security log of its day.
+	/* The log is complete and closed, but the security log of its day has no line about it.
 	 * audit_verify() never returns this verdict. */
 	AUDIT_UNCONFIRMED
 };
@@ -239,8 +239,8 @@ struct audit_report {
 	uint64_t unconfirmed; /* number of the first line whose digest is not in the security log;
 			       * 0: there is none */
 	uint64_t lost;	      /* number of events that were not written, according to the logs */
-	/* Number of lines whose time is before the time of the previous line: the clock was set
-	 * back. */
+	/* Number of lines whose time is before the time of the previous line. This means that the
+	 * clock was set back. */
 	uint64_t set_back;
 	char head[SHA256_TEXT]; /* digest of the last line, or "" if the log has no line */
 	char day[11];		/* day of the last line in UTC, or "" if the log has no line */
@@ -249,12 +249,13 @@ struct audit_report {
 /* The digests and other facts that the security logs have about one session. */
 struct audit_heads {
 	uint8_t (*digests)[AUDIT_DIGEST]; /* digests[i] is the digest of line i + 1 */
-	/* known[i] is the number of different digests that the logs have for line i + 1: 0, 1, or 2
-	 * for more than one. The same digest may be written several times. */
+	/* known[i] is the number of different digests that the security logs have for line i + 1.
+	 * It is 0, 1, or 2, which means more than one. The same digest may be written several
+	 * times. */
 	uint8_t *known;
 	size_t count, room;
-	/* Number of events that were not written one by one. Only this number was written, and only
-	 * to the security logs. */
+	/* Number of events that the session lost: they were not written, and only their number is
+	 * in the security logs. */
 	uint64_t lost;
 	bool archive_removed; /* a user has removed the archive on purpose */
 	/* Array of files that have the name of a security log, but are not a security log or cannot
@@ -262,16 +263,15 @@ struct audit_heads {
 	json_t *passed_over;
 };
 /* Loads the digests and other facts that the security logs have about one session. `state_path` is
- * the path of the state directory, and not of sessions/. If there are no security logs, *out is
- * empty. A file that is not a security log is skipped. */
+ * the path of the state directory, and not of its directory sessions/. If there are no security
+ * logs, *out is empty. A file that is not a security log is skipped. */
 int audit_heads_load(const char *state_path, const char *session, struct audit_heads *out,
 		     struct error *err);
 void audit_heads_free(struct audit_heads *heads); /* accepts a zeroed struct */
 
-/* Reads the whole log from the regular file `fd` and checks it. Returns 0 if the log could be read,
- * with the verdict in *out. This includes a bad log and a file that is longer than
- * audit_most_bytes(). Returns -1 if the log cannot be read. If `heads` is NULL, the lines are not
- * compared with the security logs. */
+/* Reads the whole log from the regular file `fd` and checks it. Returns 0 with the verdict in *out,
+ * also for a broken log and for a file that is longer than audit_most_bytes(). Returns -1 if the
+ * log cannot be read. If `heads` is NULL, the lines are not compared with the security logs. */
 int audit_verify(int fd, const char *session, const struct audit_heads *heads,
 		 struct audit_report *out, struct error *err);
 
@@ -293,11 +293,12 @@ struct audit_telemetry {
 };
 /* Compares the file telemetry.jsonl with the digests in the log. `fd` is a descriptor of the file,
  * or -1 if the file does not exist. Returns 0 with the verdict in *out, also for an altered or
- * missing file. No digest covers telemetry that came after the last digest. */
+ * missing file. Telemetry that came after the last digest is not checked. */
 int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct error *err);
 
-/* Gets one line of `len` bytes, including its newline. A line that was cut short has no newline. If
- * the function returns -1, no further line is read. */
+/* A function that gets one line of `len` bytes, including its newline. A line without a newline was
+ * cut short, or is continued in the next call. If the function returns -1, no further line is
+ * read. */
 typedef int audit_line_fn(void *data, const char *line, size_t len, struct error *err);
 /* Calls `fn` with each line of the file. A line longer than LIMIT_AUDIT_LINE_BYTES is passed in
  * parts of that size, and only the last part ends with a newline. ERR_IO: the file has more than
@@ -305,15 +306,15 @@ typedef int audit_line_fn(void *data, const char *line, size_t len, struct error
  * take hours to read. */
 int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct error *err);
 /* Does what audit_each_line() does, but skips the lines that are longer than
- * LIMIT_AUDIT_LINE_BYTES. For readers that parse each line, so that they never parse a part as if
- * it were a line. */
+ * LIMIT_AUDIT_LINE_BYTES. Readers that parse each line use this function, so that they never parse
+ * a part of a line as a line. */
 int audit_each_whole_line(int fd, off_t most, audit_line_fn *fn, void *data, struct error *err);
-/* Return the greatest size in bytes of an audit.log, and of a telemetry.jsonl, that the writer's
- * own bounds allow. */
+/* Return the greatest size in bytes that an audit.log (audit_most_bytes()) and a telemetry.jsonl
+ * (audit_telemetry_most_bytes()) can have if only microagent writes the file. */
 off_t audit_most_bytes(void);
 off_t audit_telemetry_most_bytes(void);
 
-/* --- after the session ----------------------------------------------------------------------- */
+/* --- the archive of a destroyed session ------------------------------------------------------ */
 
 #define ARCHIVE_DIR "archive"
 #define SECURITY_DIR "logs"
@@ -323,14 +324,14 @@ off_t audit_telemetry_most_bytes(void);
 /*
  * Closes the log of a session and makes the directory <state>/archive/<session>/. The archive has
  * the log, telemetry.jsonl, events.json and session.json. The session's directory keeps these files
- * too. The caller then removes the session. The caller has the command lock, and has made sure that
- * no process of the session lives. The function continues the work of an earlier call that was
- * killed. ERR_CONFLICT: an archive with that name has another log. Does nothing for a workspace
- * that is not a session.
+ * until the caller removes the session. The caller must hold the command lock, and no process of
+ * the session may live. The function continues the work of an earlier call that was killed.
+ * ERR_CONFLICT: an archive with that name has another log. Does nothing for a workspace that is not
+ * a session.
  *
- * If audit.log is longer than audit_most_bytes(), the writer of the log cannot have made it so
- * long. Then the log is archived unchanged, without `audit.closed`, and the security log gets the
- * event `audit.changed`.
+ * If audit.log is longer than audit_most_bytes(), somebody else than its writer has changed it.
+ * Then the log is archived unchanged, without `audit.closed`, and the event `audit.changed` is
+ * written to the security log.
  */
 int audit_archive(const struct workspace *ws, struct error *err);
 

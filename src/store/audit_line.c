@@ -88,8 +88,8 @@ static bool line_has(const char *text, size_t len, const char *words)
 }
 
 /* Finds the part of the log that a line belongs to, from the line's members "origin" and
- * "subsystem". The text of a member from the guest cannot contain the two searched texts: they
- * contain quotation marks, and JSON puts a backslash before each quotation mark within a text. */
+ * "subsystem". Strings from the guest cannot contain the two searched texts, because these texts
+ * have quotation marks, and in a JSON string each quotation mark has a backslash before it. */
 enum audit_part audit_line_part(const char *text, size_t len)
 {
 	if (line_has(text, len, "\"origin\":\"guest\""))
@@ -121,8 +121,8 @@ char *audit_line_text(const struct audit *audit, const struct audit_event *event
 		return NULL;
 	used = strlen(text);
 	if (used + 1 > limit_get(LIMIT_AUDIT_LINE_BYTES) && event->data) {
-		/* The origin of the line is kept, because otherwise the line would count as a line
-		 * of the host. */
+		/* The member "origin" is kept, because without it the line would count as a line of
+		 * the host. */
 		json_auto_t *instead = json_pack("{s:I, s:O*}", "omittedBytes", (json_int_t)used,
 						 "origin", json_object_get(event->data, "origin"));
 		struct audit_event shorter = *event;

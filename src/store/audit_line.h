@@ -14,7 +14,7 @@
 #define AUDIT_EVENT_DESTROYED "session.destroyed"
 #define AUDIT_SUBSYSTEM "audit"
 
-/* The pattern of the name of a security log, in which each 0 stands for a digit of the day. */
+/* The pattern of the name of a security log. Each 0 in the pattern stands for any digit. */
 #define SECURITY_PATTERN "security-0000-00-00.log"
 
 void audit_digest(const void *bytes, size_t len, uint8_t out[AUDIT_DIGEST]);
@@ -29,7 +29,7 @@ void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM]
  * parent of the directory sessions/, which contains the workspace. The caller frees the path. */
 char *audit_state_path(const struct workspace *ws, const char *name, struct error *err);
 
-/* audit_place.c: removes a file that has the log's name in the directory, but is not a regular
+/* audit_place.c: removes a file in the directory that has the name of the log but is not a regular
  * file. */
 int audit_clear_place(int dirfd, struct error *err);
 
@@ -38,7 +38,7 @@ bool audit_is_too_long(int fd);
 
 enum audit_part audit_line_part(const char *text, size_t len);
 
-/* The members of a line. They belong to the JSON object of the line. */
+/* The members of a line. The pointers are valid as long as the JSON object of the line. */
 struct audit_line {
 	uint64_t seq;
 	const char *ts, *event, *session, *prev;
@@ -47,7 +47,7 @@ struct audit_line {
 int audit_line_read(const json_t *object, struct audit_line *out, struct error *err);
 
 /* Returns the text of a line with its newline. The caller frees the text. If the line would be too
- * long, its data is left out. */
+ * long, its data is replaced by the number of omitted bytes. */
 char *audit_line_text(const struct audit *audit, const struct audit_event *event,
 		      const uint8_t prev[AUDIT_DIGEST], uint64_t seq, size_t *len,
 		      struct error *err);
@@ -57,8 +57,8 @@ int audit_note_aside(const struct workspace *ws, const struct audit_event *event
 		     struct error *err);
 
 /* audit_telemetry.c: appends a line with a digest of telemetry.jsonl, if the file has grown since
- * the last digest in the log. The line has the number of bytes that had no digest before. This
- * function is called before the log is closed. */
+ * the last digest in the log. The line also says how many bytes of the file had no digest before.
+ * Called before the log is closed. */
 int audit_vouch_telemetry(const struct workspace *ws, struct audit *audit, struct error *err);
 
 /* security_log.c: appends the digest of the line that was just written to the audit log. */

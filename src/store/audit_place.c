@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Notices and repairs changes of an audit log by processes that are not its writer. The writer has
- * the file open, so it still has all lines if the file is removed. It then puts a copy of the lines
- * in place of the file.
+ * the file open, so it can still read all lines if the file was removed. It then makes a copy of
+ * the file under the log's name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,8 @@ enum audit_tampering audit_tampering(const struct audit *audit)
 		return errno == ENOENT ? AUDIT_REMOVED : AUDIT_UNTOUCHED;
 	if (named.st_dev != ours.st_dev || named.st_ino != ours.st_ino)
 		return AUDIT_REPLACED;
-	/* audit->end is negative if a write failed half-way. Then the correct size is not known. */
+	/* audit->end is negative if a write failed half-way and the partly written line could not
+	 * be removed. Then the correct size is unknown. */
 	if (audit->end >= 0 && ours.st_size != audit->end)
 		return ours.st_size < audit->end ? AUDIT_SHORTENED : AUDIT_LENGTHENED;
 	return AUDIT_UNTOUCHED;

@@ -27,7 +27,8 @@ const char *const audit_verdict_names[] = {[AUDIT_OPEN] = "open",
 /* --- lines ----------------------------------------------------------------------------------- */
 
 /* The largest number of lines that a log can have beyond its limit. The line that reaches the limit
- * may exceed it. After that line, a writer accepts only the last lines of the log. */
+ * may be longer than the rest of the allowed bytes. After that line, a writer writes only the last
+ * lines of the log. */
 #define LINES_ABOVE_LIMIT 16
 
 off_t audit_most_bytes(void)
@@ -43,10 +44,10 @@ off_t audit_telemetry_most_bytes(void)
 
 #define LOOK_MS 1
 
-/* Takes the lock that a writer has while it writes. Returns false at the deadline, because a
- * process that holds the lock for so long is not a proper writer. Tries the lock every LOOK_MS
- * instead of calling flock_until(), which starts a process. A live supervisor reads its log too,
- * and may not start processes. */
+/* Takes the lock that a writer has while it writes. Returns false at the deadline: a process that
+ * holds the lock for so long is not a writer of microagent, and must not stop the reader. Tries the
+ * lock every LOOK_MS instead of calling flock_until(), which starts a process. A live supervisor,
+ * which may not start processes, reads its log too. */
 static bool lock_between_writes(int fd)
 {
 	uint64_t deadline = limit_deadline(LIMIT_AUDIT_LOCK_MS);
@@ -90,8 +91,8 @@ bool audit_is_too_long(int fd)
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > audit_most_bytes();
 }
 
-/* Returns the length in bytes of the next line in buf, or of the next part of a line that is too
- * long. Returns 0 if more bytes must be read first. */
+/* Returns the length in bytes of the next line in buf. If the line is too long, returns the length
+ * of its next part. Returns 0 if more bytes must be read first. */
 static size_t next_piece(const struct buf *buf, bool at_end, size_t most)
 {
 	const uint8_t *newline = memchr(buf_bytes(buf), '\n', buf->len);
@@ -134,8 +135,7 @@ int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct er
 		if (n < 0)
 			return room ? error_errno(err, errno, "log") : -1;
 		if (n == 0)
-			break; /* the file became shorter while it was read: the reading ends
-			        * here */
+			break; /* the file became shorter while it was read, so its end is here */
 		buf_commit(&buf, (size_t)n);
 		at += n;
 		if (hand_over_line(&buf, false, fn, data, err) < 0)
@@ -177,8 +177,8 @@ struct check {
 	char ts[32];		      /* the time of the previous line */
 	bool over;		      /* the log is closed or found to be broken, so no further line
 				       * is checked */
-	/* The previous line is wrong. If the next line is `audit.torn`, a crash is the cause.
-	 * Otherwise it is a forgery. */
+	/* The previous line is wrong. If the next line is `audit.torn`, a crash has cut the
+	 * previous line short. Otherwise the previous line is a forgery. */
 	bool suspect;
 	char suspicion[200];
 };
@@ -217,7 +217,8 @@ static bool is_event(const struct audit_line *line, const char *event)
 	return strcmp(line->event, event) == 0;
 }
 
-/* Writes what is wrong with the line or with its position to why, or "" if nothing is wrong. */
+/* Checks a line and its position in the log. Writes a text about what is wrong to `why`, or "" if
+ * nothing is wrong. */
 static void judge_line(const struct check *check, const struct audit_line *line, uint64_t number,
 		       char *why, size_t size)
 {
@@ -283,8 +284,8 @@ static int check_line(void *data, const char *text, size_t len, struct error *er
 		judge_line(check, &line, number, why, sizeof(why));
 	else
 		snprintf(why, sizeof(why), "it is not a line of an audit log: %.150s", problem.msg);
-	/* This line decides about the previous one. It shows whether the writer has noticed that a
-	 * crash cut the previous line short. */
+	/* This line also decides about a suspect previous line. If this line is `audit.torn`, the
+	 * writer has noticed that a crash cut the previous line short. */
 	if (read && !*why && is_event(&line, AUDIT_EVENT_TORN))
 		bad(check, AUDIT_TORN, number - 1, "it was cut short by a crash");
 	else if (check->suspect)

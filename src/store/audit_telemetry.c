@@ -2,7 +2,7 @@
 /*
  * Checks the file telemetry.jsonl beside an audit log. Each line `telemetry.digest` of the log has
  * the length that the file had at that time, and the SHA-256 of the file's bytes up to this length.
- * The file is read once, and all these digests are compared.
+ * The file is read only once for all digests.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,8 +37,8 @@ struct marks {
 	bool within; /* a part of a long line was read, and more parts follow */
 };
 
-/* Stores the digest of one line of the log. Skips lines without a digest. Does not check whether
- * the log is complete, because audit_verify() does. */
+/* Stores the digest of one line of the log. Skips lines without a digest. Does not check the log
+ * itself, because audit_verify() does that. */
 static int take_telemetry_line(void *data, const char *text, size_t len, struct error *err)
 {
 	struct marks *marks = data;
@@ -103,7 +103,7 @@ static json_t *digest_of_file(int fd, struct error *err)
 }
 
 /* Opens the telemetry file. Returns -1 if the file does not exist, or if it is longer than
- * microagent writes. A file that is too long gets no digest. */
+ * audit_telemetry_most_bytes(). A file that is too long gets no digest. */
 static int open_telemetry(const struct workspace *ws, struct stat *st)
 {
 	autoclose int fd =
@@ -207,7 +207,8 @@ static int compare_all(const struct marks *marks, int fd, struct audit_telemetry
 			       : AUDIT_TELEMETRY_ALTERED;
 	for (size_t i = 0; i < marks->count && out->verdict == AUDIT_TELEMETRY_WHOLE; i++) {
 		const struct mark *mark = &marks->items[i];
-		/* If the file became shorter between two digests, it was altered. */
+		/* microagent only appends to the file. So if a digest covers fewer bytes than the
+		 * digest before it, the file was altered. */
 		int status = mark->bytes < reading.at ? 1 : read_to(&reading, mark->bytes, err);
 		uint8_t digest[AUDIT_DIGEST];
 		struct sha256 sha;
@@ -236,14 +237,14 @@ int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct 
 	struct marks marks = {0};
 	int status = 0;
 
-	/* A log that is too long is not read. It then has no digests to compare. */
+	/* A log that is too long is not read, so there are no digests to compare. */
 	if (!audit_is_too_long(log))
 		status = audit_each_line(log, audit_most_bytes(), take_telemetry_line, &marks, err);
 	if (status == 0 && fd >= 0) {
 		status = compare_all(&marks, fd, &found, err);
 	} else if (status == 0) {
 		/* A digest of 0 bytes needs no file. If everything that the guest reported was
-		 * dropped, the file was never made. */
+		 * dropped, the log has such a digest and the file was never made. */
 		for (size_t i = 0; i < marks.count && !found.line; i++)
 			if (marks.items[i].bytes > 0)
 				found.line = marks.items[i].line;

@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "store/audit_line.h"
 
-/* The largest number of bytes of a name in such a line. Names of sessions, snapshots and
- * containers, and paths of directories, are not longer. */
+/* The largest number of bytes of a name in a line about a reported event. Names of sessions,
+ * snapshots and containers, and paths of directories, are not longer. */
 #define NAME_MAX_BYTES 4096
 
 int audit_told_line(const struct workspace *ws, const char *what, const char *name, json_t *more,

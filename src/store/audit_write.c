@@ -36,15 +36,15 @@ bool audit_is_of_sandbox(const struct workspace *ws)
 	return !has_record(ws, SESSION_RECORD);
 }
 
-/* --- where an earlier writer ended ----------------------------------------------------------- */
+/* --- the last line of an earlier writer ------------------------------------------------------ */
 
 struct tail {
 	uint64_t lines;		    /* number of lines that end with a newline */
 	uint8_t last[AUDIT_DIGEST]; /* digest of the last line */
 	bool closed, destroyed;
 	uint64_t used[AUDIT_PARTS];
-	/* The line that is read piece by piece: its digest, its length, and its part of the log. At
-	 * the end of the file, this is a line without a newline. */
+	/* The line that is just being read, in parts: its digest, its length in bytes, and its part
+	 * of the log. At the end of the file, this is a last line without a newline. */
 	struct sha256 sha;
 	size_t len;
 	enum audit_part part;
@@ -85,11 +85,10 @@ static int scan_part(void *data, const char *part, size_t len, struct error *err
 
 /* --- one write ------------------------------------------------------------------------------- */
 
-/* Writes a line. `text` is the line; it begins with a newline if it follows a torn line. If the
- * line must be synced, it is synced before its digest is written. Otherwise a power failure could
- * remove a line whose digest remains, and the crash would look like a forgery. For lines that need
- * no sync, the security log on the disk may have more lines than the audit log; docs/audit.md
- * describes this case. */
+/* Writes the line `text`, which begins with a newline if the previous line is torn. A line that
+ * must be synced is synced before its digest is written to the security log. Otherwise a power
+ * failure could remove the line but not its digest, and the crash would look like a forgery. For
+ * lines that need no sync, this can happen; docs/audit.md describes this case. */
 static int put_audit(struct audit *audit, const char *text, size_t len,
 		     const struct audit_event *event, enum store_sync sync, struct error *err)
 {
@@ -99,9 +98,8 @@ static int put_audit(struct audit *audit, const char *text, size_t len,
 	int errnum;
 	ssize_t n;
 
-	/* Because of the lock, a reader that takes it gets the size of the log between two lines.
-	 * The writer does not wait for the lock, since a reader may have stopped while holding
-	 * it. */
+	/* A reader that holds this lock sees no partly written line. The writer does not wait for
+	 * the lock, because a stopped reader may hold it for ever. */
 	locked = flock(audit->fd, LOCK_EX | LOCK_NB) == 0;
 	n = write(audit->fd, text, len);
 	errnum = n < 0 ? errno : ENOSPC;
@@ -148,7 +146,8 @@ static int begin_chain(struct audit *audit, struct error *err)
 	return text ? put_audit(audit, text, len, &event, STORE_NO_SYNC, err) : -1;
 }
 
-/* Continues the log behind a torn line. audit->head is the digest of the torn line. */
+/* Continues the log after a torn line with the line `audit.torn`. audit->head is the digest of the
+ * torn line. */
 static int go_on_behind_torn(struct audit *audit, struct error *err)
 {
 	json_auto_t *data = json_pack("{s:I}", "line", (json_int_t)audit->lines);
@@ -189,8 +188,8 @@ void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM]
 	snprintf(out, AUDIT_SESSION_ROOM, "%.*s", (int)kind_name_length(ws->id), ws->id);
 }
 
-/* Begins a new chain of digests, or continues the chain in the log. On failure, the log is
- * unchanged. */
+/* Begins the chain of digests in a new log, or reads the log to continue its chain. On failure, the
+ * log is unchanged. */
 static int take_up_chain(struct audit *audit, struct error *err)
 {
 	struct tail tail = {0};
@@ -217,7 +216,7 @@ static int take_up_chain(struct audit *audit, struct error *err)
 	return torn ? go_on_behind_torn(audit, err) : 0;
 }
 
-/* Writes the event that earlier lines are missing. The log has only its first line. */
+/* Writes an event that says that earlier lines are missing. The log has only its first line. */
 static int tell_that_lines_are_gone(struct audit *audit, struct error *err)
 {
 	json_auto_t *data = json_pack("{s:s}", "how", audit_tampering_names[AUDIT_REMOVED]);
@@ -241,10 +240,10 @@ int audit_open(const struct workspace *ws, struct audit *out, struct error *err)
 			  O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 	if (audit.fd < 0)
 		return error_errno(err, errno, "%s/%s/" AUDIT_LOG, ws->dir->path, ws->id);
-	/* A session's log is begun before the session's first start, and that start makes
-	 * supervisor.log. So if supervisor.log exists and the log has only its first line, earlier
-	 * lines are missing. This check is not for a sandbox, whose log is begun by its first
-	 * start. */
+	/* The first line of a session's log is written before the session's first start, and the
+	 * first start makes supervisor.log. So if supervisor.log exists and the log has only its
+	 * first line, earlier lines are missing. A sandbox is not checked, because its first start
+	 * writes the first line. */
 	if (take_up_chain(&audit, err) < 0 ||
 	    (audit.lines == 1 && has_record(ws, SESSION_RECORD) && has_record(ws, SUPERVISOR_LOG) &&
 	     tell_that_lines_are_gone(&audit, err) < 0))
@@ -264,8 +263,8 @@ void audit_release(struct audit *audit)
 
 /* --- append ---------------------------------------------------------------------------------- */
 
-/* Reads bytes that another process has put behind the last line of this process. The next line is
- * chained to these bytes, so that audit_verify() finds them. */
+/* Reads bytes that another process has appended after the last line of this process. The prev of
+ * the next line covers these bytes, so that audit_verify() reports them. */
 static int catch_up(struct audit *audit, struct error *err)
 {
 	struct stat st;
@@ -293,8 +292,8 @@ int audit_append(struct audit *audit, const struct audit_event *event, enum stor
 				 AUDIT_LOG " of %s is full, so nothing more is written to it",
 				 audit->session);
 	if (!at.real_ns)
-		at.real_ns = clock_real_ns(); /* the clock is read once, so that both logs have the
-					       * same time */
+		at.real_ns = clock_real_ns(); /* the clock is read once, so that the lines in both
+					       * logs have the same time */
 	text = audit_line_text(audit, &at, audit->head, audit->lines + 1, &len, err);
 	return text ? put_audit(audit, text, len, &at, sync, err) : -1;
 }

@@ -118,7 +118,8 @@ static bool is_cached_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Sets *out to the path of a file if the file exists, or else to NULL. The caller frees *out. */
+/* Sets *out to the path "<dir>/<name><suffix>" if this file exists, and to NULL otherwise. The
+ * caller frees *out. */
 static int existing_path(char **out, const char *dir, const char *name, const char *suffix,
 			 struct error *err)
 {
@@ -157,8 +158,7 @@ static int copy_member(char **out, const char *text, struct error *err)
 	return text && !*out ? error_errno(err, ENOMEM, "the cache's records") : 0;
 }
 
-/* Copies a digest. A malformed digest is handled as if none were recorded, so that it matches no
- * file. */
+/* Copies a digest. A malformed digest becomes "", as if no digest were recorded. */
 static void copy_digest(char out[65], const char *text)
 {
 	out[0] = '\0';
@@ -222,7 +222,7 @@ static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name
 	return existing_path(&k->modules, dir, name, ".modules", err);
 }
 
-/* Sets the members that only the record of an imported image has. */
+/* Sets the members of `image` that only the record of an imported image has. */
 static int fill_imported(struct cache_image *image, const json_t *record, struct error *err)
 {
 	json_t *entrypoint = NULL, *cmd = NULL, *env = NULL, *source = NULL;
@@ -347,9 +347,9 @@ static int compare_architectures(enum architecture a, enum architecture b)
 	return a == host || (b != host && a < b) ? -1 : 1;
 }
 
-/* Compares two kernels for sorting. A kernel of a guest bundle comes after all others. Then the kind
- * decides, in the order of the enum. Within a kind, the newest version comes first ("6.1.192-2"
- * before "6.1.55-1"). */
+/* Compares two kernels for sorting. The order is by architecture first. A kernel of a guest bundle
+ * comes after all others of its architecture. Then the order is that of enum kernel_kind. Kernels
+ * of one kind are sorted by version, the newest first ("6.1.192-2" before "6.1.55-1"). */
 static int compare_kernels(const void *a, const void *b)
 {
 	const struct cache_kernel *x = a, *y = b;
@@ -401,7 +401,7 @@ static bool record_name(const char *file, char name[129])
 typedef int entry_fn(void *list, const char *dir, const char *name, const json_t *record,
 		     struct error *err);
 
-/* Calls `fn` for every record in a part of the cache. */
+/* Calls `fn` for every record in the directory `part` of the cache. */
 static int each_record(enum cache_part part, entry_fn *fn, void *list, struct error *err)
 {
 	autofree char *path = cache_subdir(part, err);
@@ -423,17 +423,17 @@ static int each_record(enum cache_part part, entry_fn *fn, void *list, struct er
 		if (!record_name(file->d_name, name))
 			continue;
 		json_auto_t *record = read_cache_record(dirfd(dir), file->d_name, &why);
-		/* An entry without a record is skipped, because another process is replacing the
-		 * entry. */
+		/* An entry without a record is skipped, because another process is just replacing
+		 * the entry: it removes the record first. */
 		if (!record && why.code == ERR_NOT_FOUND)
 			continue;
 		if (record && fn(list, path, name, record, &why) == 0)
 			continue;
-		/* ERR_INVALID would mean that the caller's request is wrong. Here the file is
-		 * wrong, so the error becomes ERR_IO. */
+		/* ERR_INVALID becomes ERR_IO, because it would mean that the caller's request is
+		 * wrong, but here a file is wrong. */
 		error_set(err, why.code == ERR_INVALID ? ERR_IO : why.code, "%s/%s.json: %s", path,
 			  name, why.msg);
-		if (why.errnum) /* the system could not read the file, which may be undamaged, so
+		if (why.errnum) /* the system could not read the file. The file may be undamaged, so
 				 * the error gets no reason */
 			return -1;
 		return error_reason(

@@ -16,12 +16,13 @@
  *   reviews/<sha256>.list    the list of that image's files
  *
  * The record of an entry is written last and replaced as a whole. An entry without a record is not
- * listed. The functions of this header only read the cache; microagent-artifact installs and builds
- * entries. The functions compute no digest: each sha256 is a recorded one.
+ * listed. The functions of this header only read the cache. microagent-artifact installs and builds
+ * the entries. The functions compute no digest: each digest that they return was recorded.
  *
- * A list begins with the entries for the host's own architecture. Within each architecture, the
- * default entry comes first. Kernels are sorted by kind (tuned, debian, custom), and then by
- * version, the newest first. Images are sorted by name, except that busybox comes first.
+ * A list begins with the entries for the host's own architecture. Among the entries for one
+ * architecture, the default entry comes first. Kernels are sorted by kind (tuned, debian, custom),
+ * and then by version, the newest first. Images are sorted by name, except that busybox comes
+ * first.
  *
  * One cache has entries for both architectures. The name of an entry for arm64 ends in "-arm64". A
  * record without an architecture was written by an older program, and its entry is for amd64.
@@ -55,9 +56,10 @@ struct cache_kernel {
 		        * last component of its path */
 	char *path;    /* absolute */
 	char *initrd;  /* absolute path of the initrd; NULL: the kernel has no initrd beside it */
-	char *modules; /* absolute path of the modules' part of the initrd; NULL: the kernel has no
-		        * modules */
-	char *vmlinux; /* absolute path of the unpacked kernel; NULL: there is none */
+	char *modules; /* absolute path of the file with the modules, which is also a part of the
+		        * initrd; NULL: the kernel has no modules */
+	char *vmlinux; /* absolute path of the unpacked kernel; NULL: the cache has no unpacked
+		        * kernel */
 	char *version; /* version of the kernel; NULL: not recorded */
 	/* Recorded SHA-256 digests in lower-case hexadecimal digits. A digest that is not recorded
 	 * is "". */
@@ -75,8 +77,9 @@ struct cache_kernel {
 	bool cached;  /* the kernel is in the cache; false: it is a file of the user */
 	bool for_pvm; /* the record says that the kernel was built for a paravirtual KVM
 		       * (kvm_pvm) */
-	/* The kernel is from a guest bundle, whose maker chose its kind and version. So it comes
-	 * after all other kernels, and is the default one only if there is no other. */
+	/* The kernel is from a guest bundle. Whoever made the bundle chose the kernel's kind and
+	 * version. So the kernel comes after all other kernels, and is the default kernel only if
+	 * there is no other. */
 	bool bundled;
 };
 struct cache_kernels {
@@ -86,10 +89,11 @@ struct cache_kernels {
 
 struct cache_image {
 	char *name; /* "busybox" */
-	/* The absolute path of the image. A program that opens the file must be told that it is a
-	 * raw disk, and must never detect its format. */
+	/* The absolute path of the image. A VMM that opens the file must be told that the format is
+	 * raw. If the VMM detected the format itself, a guest could write the header of another
+	 * format to its disk. */
 	char *path;
-	char *user; /* the recorded user as whom commands run; NULL: none */
+	char *user; /* the recorded user as which commands run; NULL: no user is recorded */
 	/* The settings of an imported image; each is NULL if it is not recorded. `entrypoint` and
 	 * `cmd` (arrays of strings) are the program that runs by default. `env` (an object of
 	 * strings) is the environment of this program. The members below are the working directory
@@ -103,8 +107,8 @@ struct cache_image {
 	/* Digest of the recipe that the image was built from; "" if not recorded. */
 	char recipe_sha256[65];
 	uint64_t size; /* bytes */
-	/* The recorded architecture. It is ARCHITECTURE_COUNT for a file of the user, because no
-	 * program reads the file system of such an image to find its architecture. */
+	/* The recorded architecture. It is ARCHITECTURE_COUNT for a file of the user, because
+	 * microagent does not read the file system in such an image. */
 	enum architecture architecture;
 	bool cached; /* the image is in the cache; false: it is a file of the user */
 };
@@ -118,22 +122,23 @@ struct cache_images {
  * home. */
 char *cache_dir(struct error *err);
 /* Opens the cache's root. A missing root is made if `create` is true. Otherwise the call fails with
- * ERR_NOT_FOUND. ERR_DENIED: other users could change the files in the root (own_dirs.h). Returns a
- * descriptor, which the caller closes. */
+ * ERR_NOT_FOUND. ERR_DENIED: other users could change the files in the cache (own_dirs.h). Returns
+ * a descriptor, which the caller closes. */
 int cache_open(bool create, struct error *err);
 enum cache_part { CACHE_KERNELS, CACHE_IMAGES, CACHE_INITRDS, CACHE_REVIEWS };
 /* Returns the path of the directory of a part, for example "<cache_dir>/kernels", without making
  * the directory. The caller frees the path. */
 char *cache_subdir(enum cache_part part, struct error *err);
 
-/* Checks whether a record from outside the cache would be valid for the entry `name`. */
+/* Checks whether a record from outside the cache would be valid as the record of the entry
+ * `name`. */
 int cache_record_check(enum cache_part part, const char *name, const json_t *record,
 		       struct error *err);
 
-/* List the kernels and the images of the cache. If the cache does not exist, the list is empty.
- * ERR_IO: a record is damaged. Then the message names the record's file, the reason is
- * REASON_KERNEL_DAMAGED or REASON_IMAGE_DAMAGED, and the subject of the reason is the entry's
- * name. */
+/* List the kernels and the images of the cache. The caller frees the list. If the cache does not
+ * exist, the list is empty. ERR_IO: a record is damaged. Then the message names the record's file,
+ * the reason is REASON_KERNEL_DAMAGED or REASON_IMAGE_DAMAGED, and the subject of the reason is the
+ * entry's name. */
 int cache_kernels(struct cache_kernels *out, struct error *err);
 int cache_images(struct cache_images *out, struct error *err);
 void cache_kernels_free(struct cache_kernels *list);
@@ -141,37 +146,37 @@ void cache_images_free(struct cache_images *list);
 void cache_kernel_free(struct cache_kernel *kernel);
 void cache_image_free(struct cache_image *image);
 
-/* Writes "sha256:" and the digest of an image to out. It is the digest of the manifest if the image
- * was imported, and the digest of the file otherwise. If no digest is recorded, returns false and
- * does not change out. */
+/* Writes "sha256:" and the digest of an image to out. For an imported image, this is the digest of
+ * its manifest. For any other image, it is the digest of the file. If no digest is recorded,
+ * returns false and does not change out. */
 #define CACHE_DIGEST_TEXT (sizeof("sha256:") + 64)
 bool cache_image_digest(const struct cache_image *image, char out[CACHE_DIGEST_TEXT]);
 
-/* Returns the path of the initrd that has only the microagent-init with the digest `init_sha256`.
+/* Returns the path of the initrd that contains only microagent-init, with the digest `init_sha256`.
  * The caller frees the path. ERR_NOT_FOUND: no such initrd was made yet. ERR_DENIED: other users
  * could change the initrd. */
 char *cache_initrd_find(const char *init_sha256, struct error *err);
 
-/* Returns the file name of the microagent-init that is put into initrds for an architecture. The
- * file is beside the programs of microagent. */
+/* Returns the file name of microagent-init for an architecture. This program is put into initrds.
+ * The file is beside the programs of microagent. */
 const char *cache_init_program(enum architecture architecture);
 
 /* Returns the name of an entry: `name` with the suffix of the architecture. The suffix is not added
- * if `name` already has it, or if the architecture has none. The caller frees the name. */
+ * if `name` already has it, or if the architecture has no suffix. The caller frees the name. */
 char *cache_entry_name(const char *name, enum architecture architecture, struct error *err);
 
 /*
- * Find the kernel or the image that a user means by a text, for a machine of an architecture
- * (ARCHITECTURE_COUNT: of any architecture). NULL means the default. A text with a '/' is a path,
- * which must lead to a regular file and is made absolute. If the cache has an entry with this path,
- * the entry's record is used. The initrd of a path is the file <path>.initrd if it exists.
+ * Find the kernel or the image that a user means by `text`. The entry must be for the architecture
+ * `machine` (ARCHITECTURE_COUNT: any architecture). If `text` is NULL, find the default entry. A
+ * text with a '/' is a path, which must lead to a regular file and is made absolute. If the cache
+ * has an entry with this path, the entry's record is used. The initrd of a path is the file
+ * <path>.initrd if it exists.
  *
  * Any other text is the first of these that exists: an entry of the cache with this name, with or
  * without the suffix of the architecture; a kind of kernel ("tuned", "debian"), which means the
  * newest kernel of that kind; a file in the working directory. ERR_NOT_FOUND: none of these exists;
- * the message names the text and the command that makes such an entry. ERR_INVALID: the path does
- * not lead to a regular file. ERR_UNSUPPORTED: the entry with that name is for another
- * architecture.
+ * the message names the text. ERR_INVALID: the path does not lead to a regular file.
+ * ERR_UNSUPPORTED: the entry with that name is for another architecture.
  */
 int cache_kernel_find(const char *text, enum architecture machine, struct cache_kernel *out,
 		      struct error *err);
@@ -181,9 +186,9 @@ int cache_image_find(const char *text, enum architecture machine, struct cache_i
  * it was built for a paravirtual KVM. Returns false if the file or the records cannot be read. */
 bool cache_kernel_is_for_pvm(const char *path);
 
-/* Check a name for an imported image, or for a kernel file of the user. ERR_INVALID: the name is
- * not allowed. ARCHITECTURE_COUNT: the architecture is unknown, for example because the kernel's
- * file has not been read yet. */
+/* Check a name that a user gives to an imported image, or to a kernel file. ERR_INVALID: the name
+ * is not allowed. If `architecture` is ARCHITECTURE_COUNT, the architecture is unknown, for example
+ * because the kernel's file has not been read yet. */
 int cache_image_check_name(const char *name, enum architecture architecture, struct error *err);
 int cache_kernel_check_name(const char *name, enum architecture architecture, struct error *err);
 

@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "store/cache.h"
 
-/* Moves entry i from a list to *out. The caller must still free the list. */
+/* Moves the kernel at index i of a list to *out. The caller must still free the list. */
 static void take_found_kernel(struct cache_kernels *list, size_t i, struct cache_kernel *out)
 {
 	*out = list->items[i];
@@ -121,8 +121,9 @@ static int image_at_path(struct cache_images *list, const char *text, struct cac
 	return 0;
 }
 
-/* Returns true if an entry fits a machine. For a machine, ARCHITECTURE_COUNT means any machine. For
- * an entry, it means an unknown architecture, which fits any machine. */
+/* Returns true if an entry fits a machine. For `machine`, ARCHITECTURE_COUNT means any
+ * architecture. For `has`, it means that the entry's architecture is unknown, and such an entry
+ * fits any machine. */
 static bool suits(enum architecture has, enum architecture machine)
 {
 	return has == machine || has == ARCHITECTURE_COUNT || machine == ARCHITECTURE_COUNT;
@@ -152,8 +153,8 @@ static int name_fits(const char *entry, enum architecture has, const char *name,
 	return suits(has, machine) ? 3 : 1;
 }
 
-/* Returns the index of the kernel that fits best. If several kernels fit equally well, returns the
- * first of them. Returns list->count if no kernel fits. */
+/* Returns the index of the kernel that fits the name and the machine best. If several kernels fit
+ * equally well, returns the index of the first. Returns list->count if no kernel fits. */
 static size_t kernel_index(const struct cache_kernels *list, const char *name,
 			   enum architecture machine)
 {
@@ -164,8 +165,8 @@ static size_t kernel_index(const struct cache_kernels *list, const char *name,
 		const struct cache_kernel *kernel = &list->items[i];
 		int fits = name ? name_fits(kernel->name, kernel->architecture, name, machine) : 0;
 
-		/* The name may also be the name of a kind of kernel. It then means the first kernel
-		 * of this kind, which is the newest. */
+		/* The name may also be the name of a kind of kernel. In that case it means the
+		 * first kernel of this kind in the list, which is the newest. */
 		if (!fits && suits(kernel->architecture, machine) &&
 		    (!name || strcmp(kernel_kind_name(kernel->kind), name) == 0))
 			fits = 2;
@@ -197,8 +198,8 @@ static size_t image_index(const struct cache_images *list, const char *name,
 }
 
 /* Sets the error for a missing entry. `what` is a noun for the message, such as "kernel". The
- * subject of the error is the name that the missing entry would have. Without a name, the subject
- * is the machine's architecture, if it is not the host's. */
+ * subject of the error's reason is the name that the missing entry would have. If `name` is NULL,
+ * the subject is the machine's architecture if this is not the host's, and "" otherwise. */
 static int refuse_missing(const char *what, enum cache_part part, enum error_reason reason,
 			  const char *name, enum architecture machine, struct error *err)
 {

@@ -9,7 +9,8 @@
 #include "store/cache.h"
 
 static const struct {
-	const char *init; /* name of the file microagent-init on a host of another architecture */
+	const char *init; /* name of the file microagent-init for this architecture, on a host of
+			   * another architecture */
 	const char *ending;
 } table[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_AMD64] = {"microagent-init-amd64", ""},
@@ -23,8 +24,8 @@ const char *cache_init_program(enum architecture architecture)
 		       : table[architecture].init;
 }
 
-/* Compares the numbers at the beginning of two texts, and moves both pointers behind their
- * numbers. */
+/* Compares the numbers at the beginning of two texts, and moves both pointers to the first
+ * character after the number. */
 static int compare_numbers(const char **a, const char **b)
 {
 	static const char digits[] = "0123456789";
@@ -87,8 +88,8 @@ static bool is_entry_of(const char *name, const char *entry)
 	return false;
 }
 
-/* Returns true if the name has the suffix of another architecture than the given one.
- * ARCHITECTURE_COUNT: the architecture is not known yet. */
+/* Returns true if the name has the suffix of an architecture other than `architecture`. Returns
+ * false if `architecture` is ARCHITECTURE_COUNT (unknown). */
 static bool is_others_name(const char *name, enum architecture architecture)
 {
 	for (int i = 0; i < ARCHITECTURE_COUNT && architecture != ARCHITECTURE_COUNT; i++)
@@ -127,8 +128,8 @@ int cache_image_check_name(const char *name, enum architecture architecture, str
 		       : 0;
 }
 
-/* Returns true if a user may give this name to a kernel. Files beside an entry, and kernels that
- * microagent makes, have names that a user may not give. */
+/* Returns true if a user may give this name to a kernel. A user may not give a name that a file of
+ * another entry could have, or the name of a kernel that microagent makes. */
 static bool is_custom_kernel(const char *name)
 {
 	static const char *const ends[] = {".initrd", ".json", ".modules", ".vmlinux"};

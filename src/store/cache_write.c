@@ -50,8 +50,8 @@ int cache_publish(const struct cache_writing *w, const char *file, const char *n
 	return 0;
 }
 
-/* First writes the record to the scratch directory, as is done with all other files. If this
- * process is killed, the next process removes this file. */
+/* Writes the record to the scratch directory first, as is done with all other files. If this
+ * process is killed, the next process that writes to the cache removes the scratch directory. */
 int cache_record(const struct cache_writing *w, const char *name, const json_t *record,
 		 struct error *err)
 {

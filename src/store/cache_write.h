@@ -20,8 +20,8 @@ struct cache_writing {
 
 /* Removes the record of an entry. Succeeds if there is no such record. */
 int cache_withdraw(const struct cache_writing *w, const char *name, struct error *err);
-/* Moves the file <scratch>/<file> to <dir>/<name><suffix>. First makes the file read-only, because
- * every workspace shares it, and syncs it to the disk. */
+/* Moves the file <scratch>/<file> to <dir>/<name><suffix>. First syncs the file to the disk, and
+ * makes it read-only, because many workspaces will use it. */
 int cache_publish(const struct cache_writing *w, const char *file, const char *name,
 		  const char *suffix, struct error *err);
 int cache_record(const struct cache_writing *w, const char *name, const json_t *record,

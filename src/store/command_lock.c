@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Implements the command lock, which is a flock. If the workspace no longer exists, the holder
- * removes the lock's file. Otherwise the file would stay for every name that was ever used.
+ * Implements the command lock, which is a flock. If the workspace does not exist any more, the
+ * process that holds the lock removes the lock's file. Otherwise a file would stay for every name
+ * that was ever used.
  *
- * A flock belongs to a file and not to the file's name. While a process waits for a lock, the
- * lock's file may be removed. Then this process locks a file without a name, and the next process
- * makes and locks a new file. So a lock counts only if its file still has the name after the lock
- * was taken. The file then keeps the name, because only a holder removes it. So two processes can
- * never both hold the lock of the file with the name.
+ * A flock belongs to a file and not to the file's name. While a process waits for the lock, another
+ * process may remove the lock's file. Then the first process gets the lock of a file without a
+ * name, and a third process can make and lock a new file. So after taking the lock, a process
+ * checks that its file still has the name, and tries again if not. From then on the file keeps the
+ * name, because only the process that holds the lock may remove the file. So two processes never
+ * hold the command lock at the same time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +27,8 @@
 #include "store/internal.h"
 #include "store/record_digest.h"
 
-/* Locks a file for the workspace id. `file` is the name of the file in the directory .locks. */
+/* Makes and locks a file for the workspace `id`. `file` is the name of the file in the directory
+ * .locks. */
 static int lock_file(const struct state_dir *dir, const char *file, const char *id,
 		     uint64_t deadline_ns, struct error *err)
 {
@@ -76,8 +79,8 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 
 	if (lock < 0 || fd_has_name(ws->fd, ws->dir->fd, ws->id))
 		return steal_fd(&lock);
-	/* The lock's file was removed together with the workspace, and this function has made it
-	 * anew. So this function removes it. */
+	/* The workspace was removed with its lock's file, and this function has made the file
+	 * again. So this function removes it. */
 	if (faccessat(ws->dir->fd, ws->id, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		workspace_lock_remove(ws->dir, ws->id);
 	kind_name(ws->id, what);

@@ -59,9 +59,9 @@ bool digest_key_equal(const struct digest_key *a, const struct digest_key *b)
 	return strcmp(a->text, b->text) == 0;
 }
 
-/* Opens the directory of entries. It has one file for each digest, and the digest's key is the name
- * of the file. So the time to find or add a digest does not depend on the number of digests. If two
- * processes add digests at the same time, no digest is lost. */
+/* Opens the directory of entries. Each digest is in a file of its own, with the digest's key as the
+ * name. So finding or adding a digest takes the same time for any number of digests, and no digest
+ * is lost if two processes add digests at the same time. */
 static int open_entries(bool create)
 {
 	autoclose int cache = cache_open(create, NULL);
@@ -73,7 +73,8 @@ static int open_entries(bool create)
  * ------------------------------------------------------------------------------- */
 
 struct entry {
-	int64_t worth; /* time of the last use in nanoseconds, plus the result of worth_of_size() */
+	int64_t worth; /* the time of the last use in nanoseconds since 1970, plus the result of
+		        * worth_of_size() */
 	char name[sizeof(((struct digest_key *)NULL)->text)];
 };
 
@@ -89,9 +90,9 @@ static int by_worth(const void *a, const void *b)
 	return (one->worth > other->worth) - (one->worth < other->worth);
 }
 
-/* Returns the time that is added to an entry's last use because of the file's size, which is in the
- * key. Each GB counts as a use that is 17 minutes later. So a thousand clones of a small layer do
- * not remove the digest of a large base. */
+/* Returns a time in nanoseconds that is added to the time of an entry's last use, because of the
+ * size of the file. The key contains this size. For each GB, about 17 minutes are added. So a
+ * thousand clones of a small layer do not remove the digest of a large base. */
 static int64_t worth_of_size(const char *key)
 {
 	uint64_t size;
@@ -129,7 +130,8 @@ static int add_entry(struct entry_list *list, int dir, const char *name)
 	return 0;
 }
 
-/* If there are too many entries, removes half of them, so that this is not needed again soon. */
+/* Removes half of the entries if there are too many. Removing many at once has the effect that the
+ * next removal is needed much later. */
 static void drop_oldest(int entries)
 {
 	int own = openat(entries, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -149,8 +151,8 @@ static void drop_oldest(int entries)
 	free(list.items);
 }
 
-/* Returns true if the entries must be counted when this key is added. Counting them each time would
- * cost more than all other steps together, so it is done for one key in COUNTED_BY. */
+/* Returns true if the entries must be counted when this key is added. Counting takes longer than
+ * all other steps together, so it is only done for one key in COUNTED_BY. */
 static bool has_it_counted(const char *key)
 {
 	uint32_t hash = 2166136261u; /* FNV-1a */

@@ -2,9 +2,9 @@
 /*
  * Remembers the digests of files in the directory digests/ of the cache. A file is identified by
  * its device, inode, size, mtime and ctime. If a file changed within the last seconds, a caller
- * should not remember its digest (see `settled`). A second change in the same tick of the clock
- * would leave the same times, so nobody would notice it. The functions of this header compute no
- * digest.
+ * should not remember its digest (see `settled`): a second change in the same tick of the clock
+ * would not change the file's times, so nobody would notice it. The functions of this header
+ * compute no digest.
  */
 #ifndef STORE_DIGESTS_H
 #define STORE_DIGESTS_H
@@ -15,14 +15,13 @@
 
 #define DIGEST_TEXT 65 /* 64 lower-case hexadecimal digits and NUL */
 
-/* The part of a file that the digest covers: the whole file, or the microagent-init in an
- * initrd. */
+/* What a digest covers: the whole file, or the program microagent-init in an initrd. */
 enum digest_part { DIGEST_FILE, DIGEST_INIT };
 
 struct digest_key {
 	char text[168];
-	/* The last change of the file was long enough ago: the next change will give the file
-	 * different times. */
+	/* True if the last change of the file is so long ago that the next change will give the
+	 * file different times. */
 	bool settled;
 };
 
@@ -34,15 +33,15 @@ bool digest_is_valid(const char *text);
 /* Writes the remembered digest of the key to `out`. If no digest is remembered, returns false and
  * does not change out. */
 bool digest_recall(const struct digest_key *key, char out[DIGEST_TEXT]);
-/* Remembers a digest. A failure is not reported, because it only means that the digest must be
- * computed the next time. */
+/* Remembers a digest. A failure is not reported, because its only consequence is that the digest
+ * must be computed again. */
 void digest_remember(const struct digest_key *key, const char *digest);
 /*
  * Remembers the digest of a copy if the digest of its source is remembered. `clone_fd` is an exact
- * copy of the file `from_fd`. The caller has just made it in a new file that nobody else has had
- * open. `before` is the source's key from before the copy began. If the source's key has changed,
- * the source changed during the copy, and nothing is remembered. Digests of new files are usually
- * not remembered. Here this is safe, because only the copy's maker can have written to it.
+ * copy of the file `from_fd`. The caller has just made this copy in a new file that was open in no
+ * other process. `before` is the source's key from before the copy began. If the source's key has
+ * changed, the source changed during the copy, and nothing is remembered. Digests of new files are
+ * usually not remembered. This one can be, because no other process can have written to the copy.
  */
 void digest_remember_clone(const struct digest_key *before, int from_fd, int clone_fd);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes and reads the events of a workspace. events.json (the history) is written before
- * event.json (the latest event). If the second write fails, the history has the latest event and
- * one more. It never lacks the latest event.
+ * event.json (the latest event). If the second write fails, the history has one event more than
+ * event.json shows. The history never lacks the event in event.json.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "base/limits.h"
 #include "store/internal.h"
 
-/* Checks an event and sets *state to its state. Unknown fields are not checked, since a newer
- * version of microagent may have written them. */
+/* Checks an event and sets *state to the state in the event. Unknown fields are not checked, since
+ * a newer version of microagent may have written them. */
 static int check_event(const json_t *event, enum state *state, struct error *err)
 {
 	const char *name = NULL, *observed_at = NULL;
@@ -47,8 +47,9 @@ int workspace_state(const struct workspace *ws, enum state *state, json_t **even
 	}
 	if (latest && check_event(latest, &found, &why) < 0)
 		return workspace_damaged(ws, "event.json", &why, err);
-	/* The event may be false, because the live supervisor writes it and may have been taken
-	 * over. So the proof of a quarantine is checked too. */
+	/* The live supervisor writes the event, and a guest may have taken the supervisor over. So
+	 * the event may be false, and the proof of a quarantine, which the supervisor cannot write,
+	 * is checked too. */
 	if (latest && found != STATE_QUARANTINED && quarantine_proof_was_given(ws)) {
 		found = STATE_QUARANTINED;
 		if (json_put_string(latest, "state", state_names[found], err) < 0)
@@ -60,8 +61,9 @@ int workspace_state(const struct workspace *ws, enum state *state, json_t **even
 	return 0;
 }
 
-/* Returns STORE_SYNC if the event must be synced to the disk, or else STORE_NO_SYNC. A recorded
- * quarantine must survive a power failure. Other states can be found out from the lease. */
+/* Returns STORE_SYNC for a quarantine, which must stay recorded after a power failure. Returns
+ * STORE_NO_SYNC for any other state, because the lease shows after a power failure that the machine
+ * does not run. */
 static enum store_sync sync_of(const json_t *event)
 {
 	const char *state = json_text(event, "state", NULL);

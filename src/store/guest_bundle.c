@@ -14,8 +14,8 @@
 
 const char *const bundle_parts[] = {[CACHE_KERNELS] = "kernels", [CACHE_IMAGES] = "images"};
 
-/* The files of an entry in a guest bundle. A bundle has no separate modules of a kernel: they are
- * in the initrd, and the importing host does not make a new initrd. */
+/* The files of an entry in a guest bundle. A bundle has no separate file with a kernel's modules.
+ * The initrd contains the modules, and the importing host does not make a new initrd from them. */
 const struct bundle_file bundle_files[BUNDLE_FILES] = {
 	{"", "sha256", CACHE_KERNELS, true},
 	{".initrd", "initrdSha256", CACHE_KERNELS, true},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guest bundle: the kernels and images that a host needs to run Linux guests if it cannot build
- * them. A host that can build them makes the bundle. It is a directory with these files:
+ * A guest bundle: kernels and images for a host that cannot build them. Another host, which can
+ * build them, makes the bundle. A bundle is a directory with these files:
  *
  *   manifest.json         the entries: the record, and the size and digest of each file
  *                         (schema/guest-bundle.json)
@@ -10,9 +10,9 @@
  * The import trusts nothing in a bundle. The name of an entry must be allowed in the cache. Each
  * file is copied first, and the digest is computed from the copy. A kernel must be for the recorded
  * architecture. Each record must be readable for the cache. Everything is checked before anything
- * is published. The digests in the manifest prove that the files belong to the manifest. The
- * manifest itself is identified by its digest. guest_bundle_make() returns this digest, and
- * guest_bundle_import() may require it.
+ * is published. The digests in the manifest prove that the files belong to the manifest.
+ * guest_bundle_make() returns the digest of the manifest itself, and guest_bundle_import() can be
+ * told which digest the manifest must have.
  */
 #ifndef STORE_GUEST_BUNDLE_H
 #define STORE_GUEST_BUNDLE_H
@@ -38,13 +38,13 @@ struct guest_bundle_spec {
 	enum architecture architecture;
 };
 
-/* How a caller watches and cancels work that takes seconds. */
+/* How a caller watches and cancels the work, which takes seconds. */
 struct guest_bundle_watch {
 	/* Descriptor that cancels the work: when it becomes readable, the work fails with
 	 * ERR_UNAVAILABLE, and all new files are removed. -1: none. */
 	int cancel;
-	void (*at)(void *data, const char *file); /* called at each MiB with the name of the current
-						   * file */
+	void (*at)(void *data, const char *file); /* called at each MiB of the current file, with
+						   * the name of this file */
 	void *data;
 };
 

@@ -15,7 +15,7 @@
 #include "store/guest_bundle_impl.h"
 #include "store/store.h"
 
-/* Name of the lock that every program takes before it replaces a kernel's files in the cache. */
+/* The name of the lock that each program takes before it replaces a kernel's files in the cache. */
 #define LOCK "kernels"
 #define SCRATCH "guest-bundle"
 #define LOOK_NS (200 * NS_PER_MS)
@@ -52,8 +52,8 @@ static int decode_part(const char *text, enum cache_part *out, struct error *err
 		"the entry is for a part of the cache that this version of microagent does not know: use a newer version");
 }
 
-/* Checks that the cache allows the name of an entry. The name must fit the entry's architecture,
- * and must not be the name of a file beside another entry. */
+/* Checks that the cache allows the name of an entry. The name must have the suffix of the entry's
+ * architecture, and must not end like the name of another file of an entry. */
 static int check_entry_name(const struct bundle_entry *e, struct error *err)
 {
 	autofree char *whole = cache_entry_name(e->name, e->architecture, err);
@@ -134,8 +134,8 @@ static json_t *load_manifest(const struct taking *t, const char *sha256, char sh
 
 /* --- the files ------------------------------------------------------------------------------- */
 
-/* Returns the manifest's object about the file <part>/<name><suffix>, or NULL if the manifest has
- * none. */
+/* Returns the object in the manifest about the file `file`, or NULL if the manifest has no such
+ * object. */
 static json_t *find_file(const struct bundle_entry *e, const char *file)
 {
 	json_t *item;
@@ -168,8 +168,8 @@ static int check_kernel_file(int fd, const struct bundle_entry *e, struct error 
 	return 0;
 }
 
-/* Compares the copy with the size and the digest in the manifest. The copy is checked, and not its
- * source, because only the copy will be used. */
+/* Checks that the copy `fd` has the size and the digest in the manifest. The file in the bundle is
+ * not checked, because it may change after the check, and only the copy will be used. */
 static int check_copy(const struct taking *t, int fd, const struct bundle_file *file,
 		      const struct bundle_entry *e, json_t *said, struct error *err)
 {
@@ -203,8 +203,8 @@ static int check_copy(const struct taking *t, int fd, const struct bundle_file *
 static int copy_and_check(const struct taking *t, const char *path, const struct bundle_file *file,
 			  const struct bundle_entry *e, json_t *said, struct error *err)
 {
-	/* O_NONBLOCK: a FIFO in place of the file must not block this process, which has locked the
-	 * cache. */
+	/* O_NONBLOCK is needed because a FIFO in place of the file would block this process, which
+	 * holds a lock of the cache. */
 	autoclose int from =
 		openat(t->dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
@@ -270,8 +270,8 @@ static int publish_parts(const struct cache_writing *w, const struct bundle_entr
 	}
 	if (e->part != CACHE_KERNELS)
 		return 0;
-	/* The modules of an older entry are removed. They do not belong to the new entry, and would
-	 * get into its next initrd. */
+	/* The modules of an older entry with this name are removed. Otherwise the next initrd that
+	 * is made for this entry would contain them. */
 	autobuf struct buf modules = BUF_INIT(0);
 	if (buf_printf(&modules, err, "%s.modules", e->name) < 0)
 		return -1;
@@ -280,8 +280,8 @@ static int publish_parts(const struct cache_writing *w, const struct bundle_entr
 	return 0;
 }
 
-/* Adds the digest of the entry that had this name before to the answer. If that entry's record
- * cannot be read, the entry is replaced too, but the answer does not mention it. */
+/* If an older entry has the same name, adds its digest to the answer as "replacedSha256". If the
+ * older entry's record cannot be read, adds nothing. */
 static int tell_replaced(int dir, const struct bundle_entry *e, json_t *told, struct error *err)
 {
 	struct error ignored;
@@ -294,10 +294,10 @@ static int tell_replaced(int dir, const struct bundle_entry *e, json_t *told, st
 
 static int publish_entry(const struct taking *t, const struct bundle_entry *e, struct error *err)
 {
-	/* The members of a record that are left out, because only the bundle's maker vouches for
-	 * them. With the digests of its sources, the entry would count as an image or kernel that
-	 * this host itself has imported or built. With "source", the image would look as if this
-	 * host had fetched it from there. */
+	/* The members of a record that are left out, because the bundle cannot prove them. With the
+	 * digests in them, the entry would count as an image or kernel that this host has imported
+	 * or built. With "source", it would look as if this host had fetched the image from
+	 * there. */
 	static const char *const origin[] = {"recipeSha256", "packageSha256", "configSha256",
 					     "source"};
 	autoclose int dir = path_open_dir_at(t->cache_fd, bundle_parts[e->part], true, 0700, err);
@@ -326,9 +326,9 @@ static int publish_entry(const struct taking *t, const struct bundle_entry *e, s
 
 typedef int entry_fn(const struct taking *t, const struct bundle_entry *e, struct error *err);
 
-/* Calls `fn` for each entry for the wanted architecture, and adds the number of these entries to
- * *count. If the bundle has entries for another architecture, sets *others to its name, such as
- * "amd64". */
+/* Calls `fn` for each entry that is for the wanted architecture, and adds 1 to *count for each of
+ * them. If the bundle has entries for another architecture, sets *others to the name of this
+ * architecture, such as "amd64". */
 static int each_entry(const struct taking *t, json_t *entries, entry_fn *fn, size_t *count,
 		      const char **others, struct error *err)
 {

@@ -20,7 +20,7 @@ struct making {
 };
 
 /* Copies the file `from` of the cache to <part>/<name><suffix> in the bundle, and adds an object
- * about the copy to files. `wanted` is the recorded digest that the copy must have. */
+ * about the copy to `files`. `wanted` is the recorded digest that the copy must have. */
 static int pack_file(struct making *m, const struct bundle_file *file, const char *name,
 		     const char *from, const char *wanted, json_t *files, struct error *err)
 {
@@ -154,9 +154,9 @@ static int pack_image(struct making *m, const char *name, enum architecture arch
 typedef int pack_fn(struct making *m, const char *name, enum architecture architecture,
 		    struct error *err);
 
-/* Packs the entry with this name for each wanted architecture. Architectures without such an entry
- * are skipped. Fails if there is no such entry at all. If `name` is NULL, packs the default entry
- * of each architecture. */
+/* Packs the entry `name` for each wanted architecture. Skips an architecture that has no such
+ * entry. Fails if no wanted architecture has one. If `name` is NULL, packs the default entry of
+ * each architecture. */
 static int pack_name(struct making *m, pack_fn *pack, const char *name, enum architecture wanted,
 		     struct error *err)
 {
@@ -221,8 +221,8 @@ static int pack_all(struct making *m, const struct guest_bundle_spec *spec, char
 	return write_manifest(m, sha, err);
 }
 
-/* Sets the error for a directory that cannot be used. A directory without a manifest may be an
- * incomplete bundle, because the manifest is written last. */
+/* Sets the error for a directory that cannot be used. If it has files of a bundle but no manifest,
+ * the message says that it may be an incomplete bundle, because the manifest is written last. */
 static int refuse_directory(const char *dir, int why, struct error *err)
 {
 	autofree char *manifest = path_join(dir, BUNDLE_MANIFEST, err);

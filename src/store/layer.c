@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes and checks qcow2 layers. An empty layer consists of a header, a table and a block of
- * reference counts, and an empty first-level table. Each of them uses one cluster or more.
- * https://www.qemu.org/docs/master/interop/qcow2.html
+ * Writes and checks qcow2 layers. An empty layer consists of a header, a table of reference counts,
+ * a block of reference counts, and an empty first-level table. Each of these four uses one cluster
+ * or more. https://www.qemu.org/docs/master/interop/qcow2.html
  */
 #include "store/layer.h"
 
@@ -15,10 +15,10 @@
 
 #define CLUSTER_BITS 16
 #define CLUSTER (UINT64_C(1) << CLUSTER_BITS)
-/* The number of the disk's bytes that one entry of the first-level table covers. */
+/* The number of bytes of the disk that one entry of the first-level table covers. */
 #define L1_REACH (CLUSTER * (CLUSTER / 8))
-/* The number of clusters that one block of reference counts covers. A count has 2 bytes, and
- * layer_write() writes only one block. */
+/* The number of clusters that one block of reference counts covers. A count has 2 bytes.
+ * layer_write() writes only one block, so a new layer may not have more clusters. */
 #define CLUSTERS_MAX (CLUSTER / 2)
 
 enum { REFCOUNT_TABLE = 1, REFCOUNT_BLOCK = 2, L1_TABLE = 3 };
@@ -38,8 +38,8 @@ enum {
 	AT_REFCOUNT_TABLE = 48,
 	AT_REFCOUNT_CLUSTERS = 56,
 	AT_SNAPSHOTS = 60,
-	AT_INCOMPATIBLE = 72, /* bits of features that a reader must know: data file, compression,
-			       * ... */
+	AT_INCOMPATIBLE = 72, /* bits for features that a reader must know, for example an external
+			       * data file or compression */
 	AT_REFCOUNT_ORDER = 96,
 	AT_HEADER_LENGTH = 100,
 	HEADER = 104,
@@ -58,7 +58,7 @@ static int write_at(int fd, const void *data, size_t len, uint64_t at, struct er
 	return n == (ssize_t)len ? 0 : error_errno(err, n < 0 ? errno : ENOSPC, "layer");
 }
 
-/* Rounds the size up to whole sectors of 512 bytes, as a VMM does. */
+/* Rounds the size in bytes up to whole sectors of 512 bytes, as a VMM does. */
 static uint64_t in_sectors(uint64_t size)
 {
 	return (size + 511) & ~UINT64_C(511);
@@ -69,7 +69,8 @@ static uint64_t l1_entries_of(uint64_t size)
 	return (in_sectors(size) + L1_REACH - 1) / L1_REACH;
 }
 
-/* Returns the number of clusters of the header and of all tables except the second-level tables. */
+/* Returns the number of clusters that the header and all tables except the second-level tables
+ * use. */
 static uint64_t least_clusters(uint64_t size)
 {
 	return L1_TABLE + (l1_entries_of(size) * 8 + CLUSTER - 1) / CLUSTER;
@@ -82,8 +83,8 @@ uint64_t layer_least(uint64_t size)
 
 uint64_t layer_most(uint64_t size)
 {
-	/* The sum of the second-level tables (one for each first-level entry), the clusters of the
-	 * disk, and the reference counts for both. */
+	/* The clusters that a VMM can add: the second-level tables (one for each first-level entry)
+	 * and the contents of the disk. The blocks of reference counts for them are added below. */
 	uint64_t clusters = l1_entries_of(size) + (size + CLUSTER - 1) / CLUSTER;
 
 	return 2 * (least_clusters(size) + clusters + clusters / CLUSTERS_MAX + 1) * CLUSTER;
@@ -96,8 +97,8 @@ int layer_end(int fd, uint64_t *out, struct error *err)
 	if (high < 0)
 		return error_errno(err, errno, "layer");
 	high = (high + (off_t)CLUSTER - 1) / (off_t)CLUSTER;
-	/* Before and after each round, there is data at or behind cluster low - 1, and no data at
-	 * or behind cluster high. */
+	/* In each round, these two facts are true: there is data at or after cluster low - 1, and
+	 * there is no data at or after cluster high. */
 	while (low < high) {
 		off_t middle = low + (high - low) / 2;
 

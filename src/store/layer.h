@@ -18,23 +18,23 @@ int layer_write(int fd, uint64_t size, struct error *err);
 /*
  * Return the least and the greatest length of the layer's file in bytes. `size` is the size of the
  * disk in bytes. The least length is that of the layer that layer_write() makes. The greatest
- * length allows twice the contents of the whole disk, because killed VMMs may have left unused
- * clusters.
+ * length is that of a full layer, times two, because killed VMMs may have left unused clusters.
  */
 uint64_t layer_least(uint64_t size);
 uint64_t layer_most(uint64_t size);
 /*
- * Finds the offset behind the last written byte of the layer, rounded up to a whole cluster. Behind
- * this offset, the file has only a hole. On a file system without holes, sets *out to the length of
- * the file.
+ * Finds the end of the written bytes of the layer, as an offset that is rounded up to a whole
+ * cluster. After this offset, the file has only a hole. On a file system without holes, sets *out
+ * to the length of the file.
  */
 int layer_end(int fd, uint64_t *out, struct error *err);
 
 /*
- * Checks that the file is a qcow2 layer like one that layer_write() made and a VMM has used. It
- * must have version 3, be for a disk of `size` bytes, and have no name of another file, no
- * encryption, no snapshot, and no feature that this host would act on. ERR_INVALID: the file is not
- * such a layer. The message does not name the file, so the caller puts the name before it.
+ * Checks that the file is a qcow2 layer like one that layer_write() has made and a VMM has written
+ * to. It must have version 3 and be for a disk of `size` bytes. It must not have the name of
+ * another file, encryption, a snapshot, or a feature that the layers of layer_write() do not have.
+ * ERR_INVALID: the file is not such a layer. The message does not name the file, so the caller puts
+ * the name before it.
  */
 int layer_check(int fd, uint64_t size, struct error *err);
 

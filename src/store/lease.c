@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements the parts of the lease that are the same on all systems. linux/lease.c and
- * darwin/lease.c have the other parts. */
+/* The code of the lease that is the same on all systems. linux/lease.c and darwin/lease.c have the
+ * code for one system. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,11 +22,11 @@ int lease_guard_role(const struct workspace *ws, char out[LEASE_GUARD_ROLE], str
 	return 0;
 }
 
-/* --- who has one: for a message to a person, and nothing is decided by it ------------------ */
+/* --- names of the processes that hold a lease, only for messages --------------------------- */
 
 #define NAMED_MAX 3
 
-/* The other processes that hold the lease and that this process can see. The text looks like
+/* The other processes that hold the lease and that this process can see. `text` looks like
  * "qemu-system-x86 (4711), ... and 2 more". */
 struct holders {
 	struct stat lease;
@@ -36,7 +36,7 @@ struct holders {
 };
 
 /* Returns true if an open file is the reading end of a lease. `data` is the lease's struct stat. A
- * process without a reading end does not hold the lease, but only looks at it. */
+ * process that has only a writing end checks the lease, but does not hold it. */
 static int is_that_lease(const struct process_file *file, void *data)
 {
 	const struct stat *lease = data;
@@ -75,8 +75,8 @@ bool lease_is_had_by(int watch, pid_t pid)
 
 #define DEPTH_MAX 64
 
-/* The child's parent is read a second time after the check. During the check, the parent may have
- * ended, and another process may have got its pid. */
+/* The pid of the child's parent is read a second time after the check, because the parent may have
+ * exited during the check, and another process may have got its pid. */
 bool lease_covers(int watch, pid_t pid)
 {
 	pid_t child = 0;
@@ -111,9 +111,9 @@ int lease_error(const struct workspace *ws, int errnum, struct error *err)
 		       : error_errno(err, errnum, "%s/%s/" LEASE_NAME, ws->dir->path, ws->id);
 }
 
-/* Sets the error about a lease that is held. The message names the holders, if this process can see
- * them. Usually the holder is a machine that reads the disk for another command, and ends with that
- * command. */
+/* Sets the error about a lease that is held. The message names the processes that hold the lease,
+ * if this process may see their open files. Usually this is a machine that reads the disk for
+ * another command, and ends together with that command. */
 int lease_busy(const struct workspace *ws, int lease, struct error *err)
 {
 	struct holders holders = {0};
@@ -147,8 +147,8 @@ static bool is_free(int errnum)
 	return errnum == ENOENT || errnum == ENXIO;
 }
 
-/* If the lease cannot be opened, it counts as held, so that nothing is deleted or started because
- * of a guess. */
+/* If the lease cannot be opened, it counts as held, because a workspace whose machine may still run
+ * must not be deleted or started. */
 bool lease_is_held(const struct workspace *ws)
 {
 	autoclose int fd = lease_look(ws);

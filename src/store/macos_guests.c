@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts running macOS guests. The licence of macOS (section 2B) allows two additional copies of
- * macOS on a Mac that runs macOS. The kernel of macOS enforces this limit: a third guest fails with
- * VZErrorVirtualMachineLimitExceeded
+ * Counts running macOS guests. The licence of macOS (section 2B) allows two more copies of macOS,
+ * as guests, on a Mac that runs macOS. The kernel of macOS enforces this limit: a third guest fails
+ * with VZErrorVirtualMachineLimitExceeded
  * (developer.apple.com/documentation/virtualization/vzerror/code/virtualmachinelimitexceeded).
  */
 #include "store/macos_guests.h"

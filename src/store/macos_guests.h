@@ -6,9 +6,9 @@
 #include "store/store.h"
 
 /* Checks that one more macOS guest may run. ERR_UNAVAILABLE: the state directory already has as
- * many running macOS guests as a Mac may run at the same time. The message names them. The guest
- * `except` is not counted; NULL: all guests are counted. Guests of other state directories are not
- * counted: only the framework counts them, when the guest boots. */
+ * many running macOS guests as a Mac may run at the same time. The message names these guests. The
+ * guest `except` is not counted; NULL: all guests are counted. Guests of other state directories
+ * are not counted here. Apple's framework counts them when the guest boots. */
 int macos_guests_check_room(const struct state_dir *dir, const char *except, struct error *err);
 
 #endif

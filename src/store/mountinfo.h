@@ -29,8 +29,8 @@ int mountinfo_read(struct mountinfo *out, struct error *err);
 void mountinfo_free(struct mountinfo *mounts); /* accepts a zeroed one */
 void mountinfo_free_row(struct mount_row *row);
 
-/* Returns the mount through which `fd` was opened. It belongs to `mounts`. Returns NULL with err
- * set on failure. */
+/* Returns the mount through which `fd` was opened. The result points into `mounts`. Returns NULL
+ * with err set on failure. */
 const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, struct error *err);
 /* Converts a path on the mount `row` into the path within the file system. The caller frees the
  * result. */

@@ -19,8 +19,8 @@
 #include "store/spot.h"
 #include "store/trusted_dir.h"
 
-/* The name of the user's list of microagent's directories. Each path in it ends with a NUL. When a
- * path is added, paths that no longer exist are removed. */
+/* The name of the file in which the user's state directories and caches are listed. Each path in it
+ * ends with a NUL. When a path is added, paths that do not exist any more are removed. */
 #define LIST_NAME "directories"
 #define LIST_BYTES ((size_t)1024 * 1024)
 
@@ -38,8 +38,8 @@ const char *own_dir_name(enum own_dir kind)
 
 /* --- markers --------------------------------------------------------------------------------- */
 
-/* A marker that belongs to another user does not count. Otherwise any user could make a marker to
- * prevent that directories below /tmp are shared. */
+/* A marker that belongs to another user does not count. Otherwise any user could make a marker in
+ * /tmp, and then nobody could share a directory below /tmp. */
 bool own_dir_is_marked(int dirfd, enum own_dir kind)
 {
 	struct stat st;
@@ -73,8 +73,8 @@ char *own_dir_above(int dirfd, enum own_dir *kind)
 	}
 }
 
-/* Returns true if the directory was noted before: its marker contains its path. A directory that
- * was moved must be noted anew. */
+/* Returns true if the directory was already marked and listed under this path: its marker contains
+ * the path. A directory that was moved must be listed again. */
 static bool is_noted(int dirfd, const char *path, enum own_dir kind)
 {
 	autobuf struct buf text = BUF_INIT(PATH_MAX + 1);
@@ -115,7 +115,7 @@ static bool is_directory_there(const char *path)
 }
 
 /* Returns the next path in the text of the list, where each path ends with a NUL. Returns NULL at
- * the end of the list, or if the NUL is missing. */
+ * the end of the list, or if the next path has no NUL. */
 static const char *next_path(const struct buf *text, size_t *at)
 {
 	const char *path = (const char *)buf_bytes(text) + *at;
@@ -127,8 +127,8 @@ static const char *next_path(const struct buf *text, size_t *at)
 	return path;
 }
 
-/* Opens the directory of the list. Returns -1 on failure, and if the directory is in the home of
- * another user (sudo -E). */
+/* Opens the directory of the list. Returns -1 on failure, and if the directory belongs to another
+ * user. With `sudo -E`, it is in the home of another user. */
 static int open_list_dir(const char *place, bool create)
 {
 	autoclose int dir = trusted_dir_open(-1, place, create, NULL);
@@ -136,8 +136,8 @@ static int open_list_dir(const char *place, bool create)
 	return dir >= 0 && trusted_dir_check_own(dir, place, NULL) == 0 ? steal_fd(&dir) : -1;
 }
 
-/* Adds a path to the list. Returns false if another process locks the list for too long. The path
- * must then be added later. */
+/* Adds a path to the list. Returns false if another process locks the list for too long. In that
+ * case the caller makes no marker, so that a later call adds the path. */
 static bool add_to_list(const char *path)
 {
 	autofree char *place = list_dir();
@@ -146,7 +146,7 @@ static bool add_to_list(const char *path)
 	const char *known;
 	size_t at = 0;
 
-	/* The lock is on the directory and not on the file, because the file is replaced. */
+	/* The lock is on the directory, because the file itself is replaced by each change. */
 	if (dir < 0)
 		return true;
 	if (flock_until(dir, LOCK_EX, limit_deadline(LIMIT_OWN_DIRS_LOCK_MS), place, NULL) < 0)
@@ -233,8 +233,8 @@ int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err
 	return trusted_dir_check_own(fd, path, err);
 }
 
-/* Returns the part of path that is relative to the path of `within`, or NULL if path is not in
- * `within`. */
+/* Returns the end of `path` after the path of `within`, beginning with '/'. Returns NULL if `path`
+ * is not in `within`, or if `within` is NULL. */
 static const char *names_below(const char *path, const struct state_dir *within)
 {
 	size_t len = within ? strlen(within->path) : 0;

@@ -2,9 +2,9 @@
 /*
  * Recognises the state directories and caches of microagent, whatever path leads to them. A program
  * that writes to such a directory makes a marker file in it, and adds its path to the user's list.
- * The marker and the list keep guests out of the directory (share/rules.h). If the marker or the
- * list cannot be written, the program continues without it. A directory that a program only reads
- * gets no marker and is not listed, because it may be any directory of the user.
+ * Because of the marker and the list, such a directory is not shared with a guest (share/rules.h).
+ * If the marker or the list cannot be written, the program continues. A directory that a program
+ * only reads gets no marker and is not listed, because it may be any directory of the user.
  */
 #ifndef STORE_OWN_DIRS_H
 #define STORE_OWN_DIRS_H
@@ -31,8 +31,8 @@ int own_dir_open(const char *path, bool create, enum own_dir kind, const struct 
 		 struct error *err);
 
 /* From this call on, this process only reads state directories and caches. It marks and lists none
- * of them. Opening a directory with `create` fails, so the process also writes no digests or facts
- * about the host to the cache. */
+ * of them. Opening a directory with `create` fails, so the process writes no digests and no facts
+ * about the host to the cache either. */
 void own_dirs_look_only(void);
 bool own_dirs_are_looked_at_only(void);
 
@@ -40,8 +40,8 @@ bool own_dirs_are_looked_at_only(void);
  * the user, or other users can write to it. */
 int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err);
 
-/* Marks and lists `dirfd` as a directory of that kind. Does nothing if the directory is inside a
- * marked one, like sessions/ in a state directory. */
+/* Marks and lists `dirfd` as a directory of that kind. Does nothing if a directory above it is
+ * marked: for example, sessions/ in a state directory is not marked. */
 void own_dir_note(int dirfd, enum own_dir kind);
 /* Returns true if the directory has the marker of that kind. A marker counts only if it belongs to
  * the user or to root. */

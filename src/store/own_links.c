@@ -14,7 +14,7 @@
 #include "store/spot.h"
 #include "store/walk.h"
 
-/* The first directory on a path that another user may change. */
+/* The first directory on a path that another user may change, called the stranger. */
 struct stranger {
 	char *dir;     /* path of the directory; NULL: there was no such directory */
 	bool owns;     /* true: another user owns the directory; false: other users can only write
@@ -30,9 +30,10 @@ struct way {
 };
 
 /* Returns true if other users can write to the directory. On most systems, each user has a group
- * with the user's own number and no other members. A group with another number may have any
- * members. If the directory has an access control list, its group bits are the rights of all users
- * in that list. */
+ * with the same number as the user, and without other members. So a group with this number is not
+ * counted as other users. A group with any other number may have any members. If the directory has
+ * an access control list, its group bits stand for the rights of all users and groups in the
+ * list. */
 static bool others_can_write(int dir, const struct stat *st)
 {
 	const bool is_own_group = st->st_gid == getegid() && st->st_gid == geteuid();
@@ -44,8 +45,8 @@ static bool others_can_write(int dir, const struct stat *st)
 }
 
 /* Refuses the path, because another user may change a directory on it. `what` names a file and its
- * fault, for example "/tmp/a is a link". `could` says what that user could have done, and `next`
- * what the caller should do. */
+ * fault, for example "/tmp/a is a link". `could` says what the other user could have done, and
+ * `next` says what the reader of the message should do. */
 static int refuse_by_stranger(const struct way *way, const char *what, const char *dir,
 			      const char *could, const char *next, struct error *err)
 {
@@ -83,8 +84,8 @@ static int refuse_link(const struct way *way, const char *name, const struct sta
 	return strcmp(link, way->path) == 0 ? -1 : error_prefix(err, "%s", way->path);
 }
 
-/* If the name is a link that may be followed, follows it and returns 1: the target's names then
- * come before the remaining names. Returns 0 if the name is not a link, or -1 with err set. */
+/* If the name is a link that may be followed, puts the names in the link's target before the
+ * remaining names, and returns 1. Returns 0 if the name is not a link, or -1 with err set. */
 static int follow_own(struct way *way, const char *name, own_links_rule *rule, struct error *err)
 {
 	struct error why = {0};
@@ -106,7 +107,8 @@ static int follow_own(struct way *way, const char *name, own_links_rule *rule, s
 	return error_errno(err, why.errnum, "%s", way->path);
 }
 
-/* Enters the directory with that name. If `last` is set, the name must not be a link. */
+/* Enters the directory `name`. If `last` is set, the directory is the last of the path, and must
+ * not be a link. */
 static int step(struct way *way, const char *name, bool last, struct error *err)
 {
 	int place = file_open_place(way->walk.at, name, O_NOFOLLOW);
@@ -120,8 +122,8 @@ static int step(struct way *way, const char *name, bool last, struct error *err)
 	return link == 0 ? error_errno(err, why, "%s", way->path) : link < 0 ? -1 : 0;
 }
 
-/* Checks the directory in which the next name will be searched, and returns this name. The caller
- * frees the name. */
+/* Checks the current directory, in which the next name will be searched, and returns the next name.
+ * The caller frees the name. */
 static char *next_name(struct way *way, struct error *err)
 {
 	struct stranger *stranger = &way->stranger;
@@ -183,9 +185,9 @@ int own_links_dir(const char *path, struct error *err)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* Refuses a file with several names if another user may have made this name. This is possible if
- * the system lets users make hard links to files of other users (fs.protected_hardlinks). In /tmp,
- * a user can then replace a file of another user by such a name. */
+/* Refuses a file with several names (hard links) if another user may have made the name in the
+ * path. If fs.protected_hardlinks is off, a user can make a hard link to a file of another user,
+ * for example in /tmp, and so let a path lead to that file. */
 static int check_names(const struct way *way, int fd, struct error *err)
 {
 	const struct stranger *stranger = &way->stranger;
@@ -212,8 +214,8 @@ static int check_names(const struct way *way, int fd, struct error *err)
 				  "copy it to a directory of your own", err);
 }
 
-/* Opens the file with the last name. If the name is a link, sets *again and returns -1 without an
- * error, because the names of the link's target must be followed first. */
+/* Opens the file with the last name of the path. If this name is a link, sets *again and returns -1
+ * without an error, because the names in the link's target must be followed first. */
 static int open_last(struct way *way, const char *name, int flags, own_links_rule *rule,
 		     bool *again, struct error *err)
 {
@@ -250,7 +252,7 @@ static int open_file(const char *path, int flags, bool direct, own_links_rule *r
 			return -1;
 		}
 	}
-	/* No name is left, and none was the name of a file: the path is "/", or a link to "/". */
+	/* No name remains, and no name was that of a file: the path is "/" or a link to "/". */
 	if (again)
 		return error_errno(err, EISDIR, "%s", path);
 	if (fd >= 0 && by_link && rule && rule(way.walk.at, path, err) < 0)

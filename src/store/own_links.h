@@ -4,14 +4,14 @@
  *
  * A path can lead through a directory in which another user may write. That user can replace a
  * directory or file on the path by a link, even long after the path was recorded. So a link is
- * followed under two conditions. It must belong to the caller or to root. Nobody else may change
- * the directory that contains the link, or a directory above it.
+ * followed only under two conditions: it belongs to the caller or to root, and no other user may
+ * change the directory that contains the link or a directory above that directory.
  *
- * Nobody else may change a directory if it belongs to the caller or to root, and if only its owner
- * can write in it or it is sticky. Its group may also write in it, if the group's number is the
- * caller's user number and group number, and if the directory has no access control list. A user
- * who may change a directory can still move his own directories and files into it. These are not
- * links, and the path leads to them.
+ * A directory counts as one that no other user may change if it belongs to the caller or to root,
+ * and if it is sticky or only its owner can write in it. Its group may write in it too, if the
+ * number of the group is both the caller's user number and group number, and if the directory has
+ * no access control list. A user who may change a directory on the path can still put directories
+ * and files of his own there. These are not links, so the path leads to them.
  */
 #ifndef STORE_OWN_LINKS_H
 #define STORE_OWN_LINKS_H
@@ -19,12 +19,12 @@
 #include "base/error.h"
 
 /* Opens a directory and returns a descriptor like that of file_open_place(). If the last name of
- * the path is a link, fails with errno ELOOP or ENOTDIR. ERR_DENIED without an errno: another name
- * in the path is a link that must not be followed. */
+ * the path is a link, fails, and the errno in `err` is ELOOP or ENOTDIR. ERR_DENIED without an
+ * errno: another name in the path is a link that must not be followed. */
 int own_links_dir(const char *path, struct error *err);
 
-/* A function that checks a directory: whether it may contain a link to a file, or the file to which
- * a link leads. Returns 0 if it may, or -1 with err set. */
+/* A rule: a function that checks a directory, which contains a link to a file or the file to which
+ * the link leads. Returns 0 if the link may be followed, or -1 with err set. */
 typedef int own_links_rule(int dirfd, const char *path, struct error *err);
 /*
  * Opens the file like open(2) with O_CLOEXEC, O_NOCTTY and O_NONBLOCK. Because of O_NONBLOCK, a

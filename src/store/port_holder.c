@@ -28,8 +28,8 @@ static bool is_every_address(const char *host)
 }
 
 /* Returns true if the port of `wanted` cannot be published while the port of `published` is
- * published. Two different addresses of one address family can have the same port. A published port
- * is also reserved in the other address family (descriptor_guard_port()). */
+ * published. Two machines can publish the same port at different addresses of one address family. A
+ * published port is also reserved in the other address family (descriptor_guard_port()). */
 static bool shuts_out(const json_t *published, const json_t *wanted)
 {
 	const char *has = json_text(published, "host", ""), *host = json_text(wanted, "host", "");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the machine of the user that holds a port of this host. A machine can hold a port without
- * listening at it, and no tool of the system shows such a port. So this code reads the records of
- * the machines. */
+ * listening at the port, and then no tool of the operating system shows who holds it. So this code
+ * reads the records of the machines. */
 #ifndef STORE_PORT_HOLDER_H
 #define STORE_PORT_HOLDER_H
 
@@ -13,16 +13,18 @@
 struct port_holder {
 	char workspace[512]; /* name of the workspace, and path of its state directory, for
 			      * messages */
-	/* The entry of the machine in config.network.portForwards. The caller releases it. */
+	/* The machine's entry in config.network.portForwards with which it holds the port. The
+	 * caller releases it. */
 	json_t *published;
 };
 /* Finds the machine that holds the port of `forward`, an entry that could not be published. Checks
- * every running machine of the user in any state directory. The machine whose live supervisor calls
- * this function is not checked. If no holder is found, returns false and does not change *out. */
+ * the running machines of the user in all state directories, but not the machine whose live
+ * supervisor calls this function. Returns false without changing *out if no machine holds the
+ * port. */
 bool port_holder_find(const json_t *forward, struct port_holder *out);
 /* Returns the entry in the workspace's config because of which the port of `forward` cannot be
- * published while the workspace runs. Returns NULL if there is none. The caller releases the
- * entry. */
+ * published while the workspace runs. Returns NULL if there is no such entry. The caller releases
+ * the entry. */
 json_t *port_holder_entry(const struct workspace *ws, const json_t *forward);
 
 #endif

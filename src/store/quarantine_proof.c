@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Gives and checks the proof that a machine is cut off. A live supervisor that was taken over may
- * record something false. So its broker gives the proof, after checking what the machine and the
- * supervisor hold. The proof is a lock (flock) on a file beside the workspace's command lock.
- * Nothing that runs in the workspace can reach that file. The lock ends with the broker, so the
- * proof never comes from an earlier machine.
+ * record a false state. So its broker gives the proof, after it has checked which connections the
+ * machine and the supervisor have. The proof is a lock (flock) on a file in the directory of locks,
+ * which no process of the workspace can reach. The kernel releases the lock when the broker exits,
+ * so a valid proof is never about an earlier machine.
  *
- * The fact that a machine was cut off remains after the proof has ended. Until a user ends the
- * quarantine, a sweep keeps the workspace, and it cannot be started. What the live supervisor has
- * recorded since does not matter. The mode of the file records this fact: if a machine was cut off,
- * the file has no right to write. Changing a mode needs no space on the disk.
+ * The mode of the file records that the machine was cut off, also after the broker has exited: the
+ * file then has no right to write. Until a user ends the quarantine, a sweep keeps the workspace,
+ * and the workspace cannot be started, whatever the live supervisor has recorded. A mode is used
+ * because changing a mode needs no space on the disk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,8 +43,7 @@ int quarantine_proof_open(const struct workspace *ws, struct error *err)
 
 int quarantine_proof_give(int fd, struct error *err)
 {
-	/* The lock may not be free at once, because a command that checks the proof holds it for a
-	 * moment. */
+	/* Waits for the lock, because a command that checks the proof holds it for a moment. */
 	while (flock(fd, LOCK_EX) < 0)
 		if (errno != EINTR)
 			return error_errno(err, errno, "the proof that the machine is cut off");

@@ -14,7 +14,7 @@
 #include "base/sha256.h"
 #include "store/internal.h"
 
-/* number of accepted digests: that of the current record and that of the next one */
+/* The number of accepted digests: the digest of the current record and that of the next record. */
 #define DIGESTS_MAX 2
 
 struct digests {
@@ -24,8 +24,8 @@ struct digests {
 
 /* --- the digest ------------------------------------------------------------------------------- */
 
-/* Members of session.json that the live supervisor writes without a command (store/quota.c,
- * store/term.c). The digest does not cover them. */
+/* Members of session.json that the live supervisor changes by itself (store/quota.c, store/term.c).
+ * The digest does not cover them. */
 static const char *const own_keys[] = {"quotaBytes",  "endsAt", "lifetimeSeconds",
 				       "idleSeconds", "idled",	"orphaned"};
 
@@ -91,8 +91,8 @@ static bool take_line(const char **text, char out[SHA256_TEXT])
 	return true;
 }
 
-/* Reads the digests. An empty file counts as missing, because a power failure may leave an empty
- * file. */
+/* Reads the accepted digests. An empty file counts as missing, because a power failure may have
+ * emptied it. */
 static int read_digests(const struct workspace *ws, const char *file, struct digests *out,
 			struct error *err)
 {
@@ -135,9 +135,10 @@ static int write_digests(const struct workspace *ws, const char *file,
 	name_digests(file, ws->id, name);
 	for (size_t i = 0; i < digests->count; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s\n", digests->at[i]);
-	/* The file is overwritten by one write, because a killed process would leave a temporary
-	 * file behind. If the process is killed between the write and the truncation, an older
-	 * digest stays behind the new ones. */
+	/* The file is overwritten by one write. (A temporary file with a rename is not used,
+	 * because a killed process would not remove the temporary file.) If the process is killed
+	 * between the write and the truncation, an older digest stays in the file after the new
+	 * ones, and is accepted too. */
 	autoclose int fd = openat(locks, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || pwrite(fd, text, len, 0) != (ssize_t)len || ftruncate(fd, (off_t)len) < 0)
 		return error_errno(err, errno, "%s/" LOCKS_DIR "/%s", ws->dir->path, name);
@@ -158,8 +159,8 @@ void record_digest_forget(const struct state_dir *dir, const char *id)
 
 /* --- announced and settled -------------------------------------------------------------------- */
 
-/* Returns true if the current record is accepted, and writes its digest to digest. A damaged record
- * is not accepted. */
+/* Returns true if the digest of the current record is an accepted one, and writes it to `digest`. A
+ * damaged record is not accepted. */
 static bool is_present_accepted(const struct workspace *ws, const char *file,
 				const struct digests *accepted, char digest[SHA256_TEXT])
 {
@@ -220,8 +221,8 @@ static int refuse_changed(const struct workspace *ws, const char *file, struct e
 	return error_reason(err, REASON_RECORD_CHANGED, path ? path : "");
 }
 
-/* Another command may be replacing the record. So a record that does not match is read again, until
- * the digests stay the same. */
+/* Another command may be replacing the record. So if a record does not match, the record and the
+ * digests are read again, until the digests have not changed between two readings. */
 json_t *workspace_read_accepted(const struct workspace *ws, const char *file, struct error *err)
 {
 	struct digests accepted = {0}, again = {0};

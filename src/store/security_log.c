@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes and reads the security log <state>/logs/security-YYYY-MM-DD.log. It has the digests of the
- * audit lines of all sessions, with one file for each day (UTC) of writing. Many processes write to
- * it: each line is one write to a descriptor that was opened with O_APPEND. Warnings and critical
- * events are written with their data, other events without.
+ * audit lines of all sessions, with one file for each day (UTC) on which lines were written. Many
+ * processes write to the same file, so each line is one write to a descriptor that was opened with
+ * O_APPEND. Warnings and critical events are written with their data, other events without.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,11 +25,11 @@
 #include "store/internal.h"
 #include "store/trusted_dir.h"
 
-/* A number of lines that is larger than an audit log of LIMIT_AUDIT_BYTES can have. */
+/* A number of lines that is larger than the number in any audit log of LIMIT_AUDIT_BYTES. */
 #define HEADS_MAX (1u << 22)
 
-/* The beginning of each line. No other part of a line can contain this text. So readers can find
- * the next line after a line that was cut short. */
+/* The beginning of each line. A line has this text only at its beginning, so a reader can find the
+ * next line after a line that was cut short. */
 #define LINE_BEGINS "{\"ts\":"
 
 /* The number of characters in a day such as "2026-11-27". */
@@ -50,7 +50,7 @@ static void name_day(const char *day, char name[sizeof(SECURITY_PATTERN)])
 	memcpy(name + strlen(SECURITY_LOG), day, DAY_LENGTH);
 }
 
-/* Returns true if the path of the day's log leads to no file, or to a file that is not the open
+/* Returns true if the path of the day's log leads to no file, or to a file other than the open
  * one. */
 static bool is_away(const struct audit *audit, const struct stat *opened)
 {
@@ -66,8 +66,8 @@ static bool is_away(const struct audit *audit, const struct stat *opened)
 	return errno == ENOENT || errno == ENOTDIR;
 }
 
-/* Remembers the end of the file and the bytes before it. The next check compares the file with
- * them, because microagent never changes written bytes. */
+/* Remembers the size of the file and its last bytes. microagent never changes written bytes, so the
+ * next check can compare the file with them. */
 static void remember_end(struct audit *audit, off_t end)
 {
 	size_t len = end < SECURITY_TAIL ? (size_t)end : SECURITY_TAIL;
@@ -78,7 +78,7 @@ static void remember_end(struct audit *audit, off_t end)
 	audit->security_tail_len = n == (ssize_t)len ? len : 0;
 }
 
-/* Returns true if the file was cut short, even if it was filled up afterwards. */
+/* Returns true if the file was cut short, even if other bytes were appended after that. */
 static bool is_shortened(const struct audit *audit, off_t size)
 {
 	size_t len = audit->security_tail_len;
@@ -92,7 +92,7 @@ static bool is_shortened(const struct audit *audit, off_t size)
 }
 
 /* Opens the file of a day. With `make`, a missing directory and a missing file are made. On
- * failure, a file that was open stays open. */
+ * failure, the file that was open before stays open. */
 static int open_day(struct audit *audit, const char *day, bool make, struct error *err)
 {
 	char name[sizeof(SECURITY_PATTERN)];
@@ -129,8 +129,9 @@ static void look_at_day(struct audit *audit)
 
 	if (audit->security_fd < 0)
 		return;
-	/* The file of an earlier day is not checked, since it may have been moved to an archive.
-	 * The file of a new day is checked after another process has made it. */
+	/* The file of an earlier day is not checked, since it may have been moved to an archive. If
+	 * a new day has begun, the file of that day is opened if another process has already made
+	 * it. */
 	clock_rfc3339(clock_real_ns(), now);
 	if (!writes_day(audit, now)) {
 		(void)open_day(audit, now, false, NULL);
@@ -158,8 +159,8 @@ static int sync_day(const struct audit *audit, struct error *err)
 	return error_errno(err, errno, "%s/security-%s.log", audit->logs, audit->security_day);
 }
 
-/* Writes the text as a line to today's file. A newline replaces the NUL of the text. The line may
- * be about an event of yesterday that was delayed. */
+/* Writes the text as a line to today's file. A newline replaces the NUL of the text. The event may
+ * be of yesterday, if the line was delayed. */
 static int append_text(struct audit *audit, char *text, enum store_sync sync, struct error *err)
 {
 	size_t len = strlen(text);
@@ -173,7 +174,7 @@ static int append_text(struct audit *audit, char *text, enum store_sync sync, st
 	text[len] = '\n';
 	n = write(audit->security_fd, text, len + 1);
 	/* Other writers may have appended lines before this line. Because of O_APPEND, the offset
-	 * is now behind the end of this line. */
+	 * of the descriptor is now the end of this line. */
 	remember_end(audit, lseek(audit->security_fd, 0, SEEK_CUR));
 	if (n < 0 || (size_t)n != len + 1)
 		return error_errno(err, n < 0 ? errno : ENOSPC, "%s/security-%s.log", audit->logs,
@@ -221,8 +222,9 @@ static int do_step(struct audit *audit, const struct security_question *question
 		"the broker refuses a request about the security log, because the request is of an unknown kind: this is a bug, or the live supervisor was taken over");
 }
 
-/* Returns true if only commands and the broker itself may write the event. Such an event ends a
- * session, or reports that the session's log is missing for a good reason. */
+/* Returns true if only commands and the broker itself may write the event, and not the live
+ * supervisor. Such an event says that a session has ended, or that its log is missing for a good
+ * reason, so a false one could hide a forgery. */
 static bool is_for_commands(const char *event)
 {
 	static const char *const events[] = {AUDIT_EVENT_CLOSED, AUDIT_EVENT_DESTROYED,
@@ -234,10 +236,11 @@ static bool is_for_commands(const char *event)
 	return false;
 }
 
-/* Returns true if every reader reads the text as exactly one line. A reader gets a line that is too
- * long in parts. After a line that was cut short, a reader searches for LINE_BEGINS. So an object
- * in the text that begins with LINE_BEGINS could look like a line of any session. A string in the
- * text could not, because its quotation marks have backslashes before them. */
+/* Returns true if every reader reads the text as exactly one line. So the text must not be too
+ * long, because a reader gets a line that is too long in parts. It must have LINE_BEGINS only at
+ * its beginning, because a reader searches for LINE_BEGINS after a line that was cut short: an
+ * object in the text that begins so could look like a line of another session. (A string in the
+ * text cannot, because its quotation marks have backslashes before them.) */
 static bool is_one_line(const char *text)
 {
 	size_t len = strlen(text);
@@ -247,8 +250,8 @@ static bool is_one_line(const char *text)
 	       !strstr(text + 1, LINE_BEGINS);
 }
 
-/* Parses the line to append, and returns a new text of it. So the result is one line with the
- * values that were checked here. The caller frees the text. */
+/* Parses and checks the line to append, and makes its text anew from the parsed values. So the
+ * result is exactly one line, and has only the checked values. The caller frees the text. */
 static char *checked_line(const struct audit *audit, const char *text, size_t len,
 			  struct error *err)
 {
@@ -433,8 +436,9 @@ static int grow_security_log(struct audit_heads *heads, size_t count, struct err
 	return 0;
 }
 
-/* Parses a line and sets *session. If a full disk cut a line short, the next line begins without a
- * newline before it. Returns NULL if the text is not a line of the security log. */
+/* Parses a line and sets *session. If a full disk cut a line short, there is no newline between
+ * this line and the next one, so only the last line in the text is parsed. Returns NULL if the text
+ * is not a line of the security log. */
 static json_t *security_object(const char *line, size_t len, const char **session)
 {
 	const char *found = line, *next = line;
@@ -472,8 +476,8 @@ static int take_security_line(void *data, const char *line, size_t len, struct e
 	object = security_object(line, len, &session);
 	if (!object || strcmp(session, search->session) != 0)
 		return 0;
-	/* These events are only in the security log, because they could not be written to the audit
-	 * log. */
+	/* An event of this kind is only in the security log, because it could not be written to the
+	 * audit log. */
 	event = json_text(object, "event", "");
 	lost = json_integer_value(json_object_get(json_object_get(object, "data"), "lost"));
 	if (strcmp(event, SECURITY_ARCHIVE_REMOVED) == 0)
@@ -504,7 +508,7 @@ static int take_security_session(void *data, const char *line, size_t len, struc
 	const char *event = object ? json_text(object, "event", "") : "";
 	const char *kind = json_text(json_object_get(object, "data"), "kind", "");
 	const char *action = json_text(json_object_get(object, "data"), "action", "");
-	/* A sweep writes the action "removed" after removing what was left of a session. */
+	/* A sweep writes the action "removed" when it removes a session. */
 	bool over = strcmp(event, AUDIT_EVENT_CLOSED) == 0 ||
 		    strcmp(event, SECURITY_ARCHIVE_REMOVED) == 0 ||
 		    strcmp(action, SECURITY_ACTION_REMOVED) == 0 ||
@@ -548,8 +552,9 @@ static int note_passed_over(json_t *passed_over, const char *logs, const char *n
 	return error_errno(err, ENOMEM, "%s", path);
 }
 
-/* Returns a text about the type of the file if it cannot be a log. Returns NULL if it is a regular
- * file, or if it does not exist. The file is not opened, because it may be a device. */
+/* If the file cannot be a log because of its type, returns a text about the type. Returns NULL for
+ * a regular file, and if the file does not exist. The file is not opened, because it may be a
+ * device. */
 static const char *what_is_no_log(int dir, const char *name)
 {
 	struct stat st;
@@ -562,8 +567,8 @@ static const char *what_is_no_log(int dir, const char *name)
 				      : "it is not a regular file";
 }
 
-/* Reads the log of a day. A file that is not a readable log is added to `passed_over` and is not an
- * error, so that the other logs are still read. */
+/* Reads the log of a day. If the file is not a log, or cannot be opened, adds it to `passed_over`
+ * and succeeds, so that the other logs are still read. */
 static int read_day(int dir, const char *logs, const char *name, audit_line_fn *fn, void *data,
 		    json_t *passed_over, struct error *err)
 {
@@ -576,8 +581,8 @@ static int read_day(int dir, const char *logs, const char *name, audit_line_fn *
 		return note_passed_over(passed_over, logs, name, "you may not read it", err);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", logs, name);
-	/* The size has no limit: no supervisor has the file open, and the size depends on the
-	 * sessions of the day. */
+	/* The size has no limit, because it depends on the number of sessions of the day, and no
+	 * live supervisor can make the file longer by itself. */
 	if (audit_each_whole_line(fd, INT64_MAX, fn, data, err) < 0)
 		return error_prefix(err, "%s/%s", logs, name);
 	return 0;

@@ -50,8 +50,9 @@ int spot_find(const char *path, const struct mountinfo *mounts, struct spot *out
 	int fd = file_open_place(AT_FDCWD, path, 0);
 
 	*out = (struct spot)SPOT_NONE;
-	/* If this process has no free descriptor, the call fails. The result 0 would mean that the
-	 * directory does not exist, and a rule about the directory would not be applied. */
+	/* If this process has no free descriptor, this function must fail: the result 0 would mean
+	 * that the directory does not exist, and a rule about the directory would not be
+	 * applied. */
 	if (fd < 0 && fd_is_lacking(errno))
 		return error_errno(err, errno, "%s", path);
 	if (fd < 0)
@@ -79,7 +80,7 @@ bool spot_holds(const struct spot *outer, const struct spot *inner)
 
 	if (same_file_system && path_is_below(inner->inner, outer->inner))
 		return true;
-	/* The loop goes up from the inner directory to "/", across all mounts. */
+	/* The loop goes from `inner` through its parent directories to "/", across all mounts. */
 	for (char *end = path ? path + strlen(path) : NULL; end; end = strrchr(path, '/')) {
 		*end = '\0';
 		if (stat(*path ? path : "/", &st) == 0 && is_spot_of(outer, &st))

@@ -49,8 +49,9 @@ int state_dir_open(const char *path, bool create, struct state_dir *out, struct 
 {
 	if (state_dir_open_part(path, create, NULL, out, err) < 0)
 		return -1;
-	/* Only a directory of microagent is marked and listed (own_dirs.h). The directory counts as
-	 * such if `create` is set, or if it already has a marker or locks. */
+	/* Only a state directory of microagent is marked and listed (own_dirs.h). The directory
+	 * counts as one if `create` is set, or if it already has a marker or a directory of
+	 * locks. */
 	if (create || own_dir_is_marked(out->fd, OWN_STATE) || state_dir_has_locks(out))
 		own_dir_note(out->fd, OWN_STATE);
 	return 0;
@@ -135,8 +136,9 @@ bool state_dir_has_digests(const struct state_dir *dir, const char *id)
 	return fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Returns true if the name is the name of a workspace. A directory also counts as a workspace if
- * its live supervisor has removed the rights from it. */
+/* Returns true if the name is the name of a workspace. A directory that this process may not open
+ * counts as a workspace if microagent has recorded digests for it: its live supervisor may have
+ * removed the rights. */
 static bool is_workspace(const struct state_dir *dir, const char *name)
 {
 	static const char *const records[] = {"workspace.json", "event.json"};
@@ -150,8 +152,8 @@ static bool is_workspace(const struct state_dir *dir, const char *name)
 	return false;
 }
 
-/* Inserts a name into the sorted list. The names come in no order, and each name at most once. A
- * name that is not UTF-8 is left out, because no request can have made it. */
+/* Inserts a name into the sorted list. The caller passes the names in any order, and each name at
+ * most once. A name that is not UTF-8 is left out, because no request can name such a workspace. */
 static void insert_name(json_t *list, const char *name)
 {
 	size_t low = 0, high = json_array_size(list);
@@ -170,8 +172,8 @@ static void insert_name(json_t *list, const char *name)
 json_t *state_dir_list(const struct state_dir *dir, struct error *err)
 {
 	json_auto_t *names = json_array();
-	/* The directory is opened a second time, so that other readers do not share the position in
-	 * it. */
+	/* The directory is opened a second time, because readers of the same open file description
+	 * would share one position in the directory. */
 	int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *entry;

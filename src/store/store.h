@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A state directory and the workspaces in it: only files, no processes. All records of a workspace
- * are in its directory, except the locks, digests and proofs that the workspace's own processes
- * must not reach. Those are in the directory .locks/. The lease tells whether a process of the
- * workspace lives. The holder of the command lock may change the records. Every record is replaced
- * as a whole (temporary file and rename). Files have the mode 0600, directories 0700.
+ * A state directory and the workspaces in it. The code of the store handles only files, and runs no
+ * machine. All records of a workspace are in its directory, except the locks, digests and proofs
+ * that the workspace's processes must not reach. These are in the directory .locks/. The lease
+ * shows whether a process of the workspace lives. A process that holds the command lock may change
+ * the records. Every record is replaced as a whole (temporary file and rename). Files have the mode
+ * 0600, directories 0700.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -23,10 +24,10 @@ struct state_dir {
 };
 /*
  * Opens the directory <path>. With `create`, a missing directory is made (0700). Without `create`,
- * it gives ERR_NOT_FOUND. ERR_DENIED: the directory belongs to another user, or its group or other
- * users can write in it. ERR_INVALID: the path does not lead to a directory. With `create`, or if
- * the directory already is a state directory, it is marked, and guests are kept out of it from then
- * on (own_dirs.h). Any other directory is left unchanged.
+ * a missing directory is an error (ERR_NOT_FOUND). ERR_DENIED: the directory belongs to another
+ * user, or its group or other users can write in it. ERR_INVALID: the path does not lead to a
+ * directory. With `create`, or if the directory already is a state directory, it is marked, and is
+ * not shared with guests from then on (own_dirs.h). Any other directory is left unchanged.
  */
 int state_dir_open(const char *path, bool create, struct state_dir *out, struct error *err);
 /* Returns 0 if this process may write into the directory <path>. If <path> is missing, checks the
@@ -34,15 +35,15 @@ int state_dir_open(const char *path, bool create, struct state_dir *out, struct 
  * missing. ERR_INVALID: the path does not lead to a directory. Writes nothing. */
 int state_dir_check_place(const char *path, struct error *err);
 /* Opens a directory inside a state directory, as state_dir_open() does. This directory gets no
- * marker, because the marker of the state directory keeps guests out of both (own_dirs.h). `within`
- * is the state directory if it is open, or else NULL. */
+ * marker, because the marker of the state directory protects it too (own_dirs.h). `within` is the
+ * open state directory, or NULL if the state directory is not open. */
 int state_dir_open_part(const char *path, bool create, const struct state_dir *within,
 			struct state_dir *out, struct error *err);
 void state_dir_close(struct state_dir *dir); /* accepts a zeroed one */
 #define auto_state_dir __attribute__((cleanup(state_dir_close)))
-/* Returns the path of the state directory: `option` (--state-dir), else $MICROAGENT_STATE_DIR, else
- * ~/.microagent. The path is absolute, and the caller frees it. ERR_INVALID: the option is empty.
- * ERR_NOT_FOUND: the user has no home. */
+/* Returns the path of the state directory: `option` (--state-dir) if it is not NULL, otherwise
+ * $MICROAGENT_STATE_DIR if it is set, otherwise ~/.microagent. The path is absolute, and the caller
+ * frees it. ERR_INVALID: the option is empty. ERR_NOT_FOUND: the user has no home. */
 char *state_dir_default(const char *option, struct error *err);
 /* Returns a sorted JSON array of the names of workspaces. A workspace is a directory with a
  * workspace.json or an event.json. Other files, and names that no workspace may have, are skipped.
@@ -52,9 +53,8 @@ json_t *state_dir_list(const struct state_dir *dir, struct error *err);
 bool runtime_id_is_reserved(const char *id);
 /*
  * Calls flock(`fd`, `operation`), and waits for the lock until the deadline (monotonic time in
- * nanoseconds; UINT64_MAX: no limit). ERR_TIMEOUT: the deadline passed. `what` is the name of the
- * locked thing for the message. As always with flock, the lock belongs to the open file description
- * of `fd`.
+ * nanoseconds; UINT64_MAX: no limit). ERR_TIMEOUT: the deadline passed. `what` says for the message
+ * what is locked. The lock belongs to the open file description of `fd`.
  */
 int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, struct error *err);
 
@@ -63,15 +63,16 @@ struct workspace {
 	char *id;
 	int fd; /* descriptor of <stateDir>/<id>; -1 while the directory does not exist */
 };
-/* Opens a workspace. If it does not exist, `create` makes its directory. Without `create`, the call
- * then succeeds and sets out->fd to -1. `dir` must stay open as long as *out. ERR_CONFLICT:
- * `create` is set, and the directory has files that do not belong to a workspace. */
+/* Opens a workspace. If its directory does not exist, and `create` is set, makes the directory. If
+ * it does not exist, and `create` is not set, succeeds and sets out->fd to -1. `dir` must stay open
+ * as long as *out. ERR_CONFLICT: `create` is set, and the directory has files that do not belong to
+ * a workspace. */
 int workspace_open(const struct state_dir *dir, const char *id, bool create, struct workspace *out,
 		   struct error *err);
 void workspace_close(struct workspace *ws); /* accepts a zeroed one */
 #define auto_workspace __attribute__((cleanup(workspace_close)))
-/* Returns true if the directory exists and is a workspace, which may be unfinished. If it returns
- * false, an existing directory may belong to another program. */
+/* Returns true if the directory exists and is a workspace, which may be unfinished. If the function
+ * returns false, an existing directory may belong to another program. */
 bool workspace_is_recorded(const struct workspace *ws);
 /* Returns the path of a file of the workspace. If `file` is NULL, returns the path of the
  * workspace's directory. The caller frees the path. */
@@ -80,9 +81,10 @@ char *workspace_path(const struct workspace *ws, const char *file, struct error 
 /*
  * Takes the command lock <stateDir>/.locks/<id>, an exclusive flock. A command holds the lock only
  * while it reads the state, checks whether it may act in that state, writes the next state and
- * sends signals. A command never holds the lock while it waits. This function waits for the lock
- * until `deadline_ns` (monotonic time). ERR_TIMEOUT: the deadline passed. Returns a descriptor,
- * which the caller closes. The lock's file is removed together with its workspace.
+ * sends signals. A command does not hold the lock while it waits for a machine, because other
+ * commands would then have to wait too. This function waits for the lock until `deadline_ns`
+ * (monotonic time). ERR_TIMEOUT: the deadline passed. Returns a descriptor, which the caller
+ * closes. The lock's file is removed together with its workspace.
  */
 int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadline_ns,
 		   struct error *err);
@@ -90,8 +92,8 @@ int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadlin
  * removed since it was opened; the lock's file is then removed too. The other errors are those of
  * workspace_lock(). */
 int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, struct error *err);
-/* Returns true if the directory of locks exists. If it is missing, no workspace of the state
- * directory is locked or being made. */
+/* Returns true if the directory of locks (.locks/) exists. If it is missing, no workspace of the
+ * state directory is locked or being made. */
 bool state_dir_has_locks(const struct state_dir *dir);
 /* Removes the lock's file, and all other files of the workspace in .locks/. Only the holder of the
  * lock may call this function, as its last step before releasing the lock. From then on, another
@@ -100,30 +102,32 @@ bool state_dir_has_locks(const struct state_dir *dir);
 void workspace_lock_remove(const struct state_dir *dir, const char *id);
 
 /* Checks that the file system of `fd` has the free space that a machine needs to start
- * (LIMIT_STATE_FREE_BYTES). ERR_UNAVAILABLE: it has less free space. `what` names the things that
- * are stored in the file system, for the message. */
+ * (LIMIT_STATE_FREE_BYTES). ERR_UNAVAILABLE: the file system has less free space. `what` says for
+ * the message what is stored in the file system. */
 int state_require_room(int fd, const char *what, struct error *err);
 
-/* The process name of the guard. The guard holds the lease until all other holders have ended. So
- * messages about holders do not name the guard. */
+/* The process name of the guard. The guard holds the lease until all other processes of the
+ * workspace have exited. So messages about the processes that hold the lease do not name the
+ * guard. */
 #define LEASE_GUARD "ma-guard"
 /* The size of a buffer for "guard <device>:<inode>", with two hexadecimal numbers and a NUL. */
 #define LEASE_GUARD_ROLE 48
 /* Writes the words that come before the workspace's path in the title of its guard: "guard", and
  * the device and inode numbers of the workspace's directory. A reader of the title compares these
- * numbers. It need not follow the path, which any process can write into its own title. Returns -1
- * with err set if the numbers cannot be read. */
+ * numbers, and need not trust the path: any process can write any path into its own title. Returns
+ * -1 with err set if the numbers cannot be read. */
 int lease_guard_role(const struct workspace *ws, char out[LEASE_GUARD_ROLE], struct error *err);
 
 /*
  * The lease is the file <stateDir>/<id>/lease. It is a FIFO, and every process of the workspace
- * inherits a reading end of it. On macOS it is a file with a lock, which all of these processes
- * inherit. While any process has the lease, the workspace counts as alive.
+ * inherits a reading end of it. On macOS the lease is a regular file with a lock, which every
+ * process of the workspace inherits. While any process holds the lease, the workspace counts as
+ * alive.
  */
 struct lease {
-	int life; /* descriptor of the lease that other processes inherit */
-	/* Descriptor of the lock that the process which took the lease has. Only one process can
-	 * have this lock. */
+	int life; /* descriptor of the lease that the processes of the workspace inherit */
+	/* Descriptor of the lock of the process that took the lease. Only one process can hold this
+	 * lock. */
 	int lock;
 };
 #define LEASE_NONE                     \
@@ -137,46 +141,45 @@ void lease_drop(struct lease *lease); /* accepts LEASE_NONE; sets *lease to LEAS
 bool lease_is_held(const struct workspace *ws);
 /* Returns true if the file at the path of the lease has a type that no lease has, for example a
  * directory or a link. Also sets *why, whose message names the file. Such a file does not show
- * whether a process of the workspace lives, so lease_is_held() returns true for it. */
+ * whether a process of the workspace lives, so lease_is_held() then returns true, to be safe. */
 bool lease_is_damaged(const struct workspace *ws, struct error *why);
 /* Waits until no process has the lease. ERR_TIMEOUT: the deadline (monotonic time in nanoseconds)
  * passed. */
 int lease_wait_free(const struct workspace *ws, uint64_t deadline_ns, struct error *err);
-/* Returns a descriptor with which the caller can wait until the current holders of the lease have
- * ended, even if the workspace is removed meanwhile. The caller closes the descriptor. Returns -1
- * with an errno if nobody holds the lease (ENOENT, ENXIO), or if the lease cannot be opened. */
+/* Returns a descriptor with which the caller can wait until all processes that now hold the lease
+ * have exited, even if the workspace is removed meanwhile. The caller closes the descriptor.
+ * Returns -1 with an errno if no process holds the lease (ENOENT, ENXIO), or if the lease cannot be
+ * opened. */
 int lease_watch(const struct workspace *ws);
 /* Returns true if the process `pid` has the lease that is open as `watch`, a descriptor from
- * lease_watch(). Returns false if it has not, or if this process may not see its open files. A
- * process without the lease cannot pretend to have it, even if it can write to the workspace. On
- * Linux, the lease is the only FIFO in the workspace, and nothing that runs in the workspace can
- * make another FIFO. But a process that has the lease can close it, and then the function returns
- * false. */
+ * lease_watch(). Returns false if that process does not have the lease, or if the caller may not
+ * see its open files. A process without the lease cannot pretend to have it, even if it can write
+ * to the workspace. On Linux, the lease is the only FIFO in the workspace, and nothing that runs in
+ * the workspace can make another FIFO. A process that has the lease can close it, and then the
+ * function returns false. */
 bool lease_is_had_by(int watch, pid_t pid);
 /* Returns true if a process belongs to the workspace: it has the lease that is open as `watch`, or
  * descends from a process that has it. bwrap is such a descendant, because it closes all
  * descriptors that it inherits. runtime.json does not prove that a process belongs to the
  * workspace: a live supervisor that was taken over can write the pid of any process into it. The
- * caller holds a handle of the process, so that the pid is not reused. */
+ * caller must hold a handle of the process (such as a pidfd), so that the pid is not reused. */
 bool lease_covers(int watch, pid_t pid);
 /* Waits as lease_wait_free() does, for the lease that is open as `watch`, a descriptor from
  * lease_watch(). */
 int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err);
 
-/* --- quarantine_proof.c: the proof that the machine of a quarantined workspace is cut off ------
- */
+/* --- quarantine_proof.c: the proof that a quarantined machine is cut off ---------------------- */
 
 /* Opens the file of the proof. Makes the file if it is missing. Returns a descriptor, or -1 with
- * err set. Only the broker of a live supervisor keeps this descriptor. */
+ * err set. A live supervisor must not have this descriptor: only its broker may. */
 int quarantine_proof_open(const struct workspace *ws, struct error *err);
 /* Gives the proof that the machine is cut off. The proof is valid until the last copy of the
- * descriptor `fd` is closed. That it was given is recorded for longer: workspace_state() returns
- * the quarantined state until quarantine_proof_take_back() is called. */
+ * descriptor `fd` is closed. The record that a proof was given stays longer than the proof:
+ * workspace_state() returns STATE_QUARANTINED until quarantine_proof_take_back() is called. */
 int quarantine_proof_give(int fd, struct error *err);
 /* Returns true if a proof is currently valid. */
 bool quarantine_proof_is_given(const struct workspace *ws);
-/* Returns true if a proof was given and was not taken back. The proof need not be valid any
- * more. */
+/* Returns true if a proof was given and was not taken back. The proof need not be valid now. */
 bool quarantine_proof_was_given(const struct workspace *ws);
 /* Removes the record that a proof was given, after a command has asked to end the quarantine. The
  * caller has the command lock. */
@@ -195,13 +198,13 @@ int workspace_damaged(const struct workspace *ws, const char *file, const struct
 enum store_sync { STORE_NO_SYNC, STORE_SYNC };
 int workspace_write(const struct workspace *ws, const char *file, const json_t *value,
 		    enum store_sync sync, struct error *err);
-/* Syncs the document and its directory to the disk. So the document and the names of all files in
- * the directory survive a power failure. */
+/* Syncs the document and its directory to the disk. After that, the document and the names of all
+ * files in the directory survive a power failure. */
 int workspace_sync(const struct workspace *ws, const char *file, struct error *err);
 
 /* Reads the latest event (event.json) and the state in it. A workspace that does not exist has
- * STATE_UNKNOWN, and its event is NULL. If the machine was cut off, which a proof shows
- * (quarantine_proof_give()), the state is STATE_QUARANTINED, whatever the file contains. `event`
+ * STATE_UNKNOWN, and its event is NULL. If a proof shows that the machine was cut off
+ * (quarantine_proof_give()), the state is STATE_QUARANTINED, whatever event.json contains. `event`
  * may be NULL; otherwise the caller releases *event. */
 int workspace_state(const struct workspace *ws, enum state *state, json_t **event,
 		    struct error *err);
@@ -209,16 +212,17 @@ int workspace_state(const struct workspace *ws, enum state *state, json_t **even
  * events.json has the last LIMIT_EVENTS_KEPT events, the oldest first. */
 int workspace_record_event(const struct workspace *ws, const json_t *event, struct error *err);
 
-/* The name of the file with the last recorded digest of the root file system. The file is written
- * when a guest gets the disk, and is removed by each prepare. */
+/* The name of the file with the last recorded digest of the root file system. A start writes this
+ * file when the guest gets the disk, and the command `prepare` removes it. */
 #define ROOTFS_RECORD "rootfs.json"
-/* Returns true if a guest got, or may have got, the root file system after prepare recorded its
- * digest. The guest may then have changed the disk. The state does not show this, because stop,
- * kill, halt and quarantine also change the state of a workspace that was never started. */
+/* Returns true if a guest got, or may have got, the root file system after the command `prepare`
+ * recorded its digest, so that the guest may have changed the disk. The recorded state does not
+ * show this, because stop, kill, halt and quarantine also change the state of a workspace that was
+ * never started. */
 bool workspace_was_started(const struct workspace *ws);
 
-/* The name of a file that marks the directory of a workspace which is being made, and has no record
- * yet (api/unfinished.c). */
+/* The name of a file that marks the directory of a workspace as unfinished: the workspace is being
+ * made, and has no record yet (api/unfinished.c). */
 #define WORKSPACE_MAKING ".making"
 
 /* Removes a file or socket of the workspace. Succeeds if the file is missing. */
@@ -233,21 +237,20 @@ int workspace_remove(struct workspace *ws, struct error *err);
  * such a mount, and the message names it. Succeeds if the mounts cannot be read. */
 int workspace_refuse_mounts(const struct workspace *ws, struct error *err);
 
-/* --- trash.c: a removal that is killed leaves nothing under the name ---------------------------
- */
+/* --- trash.c: removals that may be killed at any step ----------------------------------------- */
 
 /* Moves the file or directory `id` in `dir` into the trash, and removes it there with everything
- * below it, as path_remove_tree_at() does. If it cannot be moved, removes it without moving it.
- * Succeeds if it is missing. */
+ * below it, as path_remove_tree_at() does. If it cannot be moved, removes it at its path. Succeeds
+ * if it does not exist. */
 int trash_remove(const struct state_dir *dir, const char *id, struct error *err);
 /* Removes the files of `id` that a killed trash_remove() has left in the trash. If another process
- * is removing them, waits for that process for at most LIMIT_COMMAND_LOCK_MS, and then succeeds in
- * any case. */
+ * is removing these files, waits for that process for at most LIMIT_COMMAND_LOCK_MS, and succeeds
+ * even if files remain. */
 int trash_finish(const struct state_dir *dir, const char *id, struct error *err);
 /* Returns true if the trash still has files of `id`. */
 bool trash_has(const struct state_dir *dir, const char *id);
 /* Removes everything in the trash, except what another process is removing. Calls `fn` for each
- * name, with `why` as the error, or NULL if it was removed. `fn` may be NULL. */
+ * name. `why` is NULL if the files were removed, and the error otherwise. `fn` may be NULL. */
 typedef void trash_fn(const char *id, const struct error *why, void *data);
 void trash_sweep(const struct state_dir *dir, trash_fn *fn, void *data);
 

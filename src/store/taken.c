@@ -19,7 +19,8 @@
 struct taker {
 	struct stat file;
 	const char *name; /* name of the disk file */
-	char *out;	  /* path of the workspace that has the file, <stateDir>/<id> */
+	char *out;	  /* the result: the path of the workspace that uses the file,
+			   * <stateDir>/<id> */
 	size_t size;
 };
 
@@ -53,8 +54,8 @@ static int is_taker(pid_t pid, void *data)
 	       process_each_file(pid, taker->name, is_taken_file, taker);
 }
 
-/* Finds the workspace whose live supervisor has the file. Sees only the processes whose open files
- * this process may see. */
+/* Finds the workspace whose live supervisor has the file open. Checks only processes whose open
+ * files this process may see. */
 static bool find_taker(int fd, char *out, size_t size)
 {
 	struct taker taker = {.out = out, .size = size};
@@ -74,7 +75,8 @@ int file_take(int fd, const char *path, bool read_only, struct error *err)
 	char user[PATH_MAX] = "";
 	bool known;
 
-	/* On a file system without locks, only the VMM's own locks protect the file. */
+	/* On a file system without flock, this function takes no lock, and only locks that the VMM
+	 * takes itself protect the file. */
 	if (flock(fd, operation | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return 0;
 	known = find_taker(fd, user, sizeof(user));

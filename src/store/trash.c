@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removes directories in such a way that a removal may be killed. First, one rename moves the
- * directory into the trash, to .locks/.gone/<id>. So a directory with its own name is never partly
- * removed. A killed removal leaves files in the trash. They are removed when a directory with the
- * same name is removed, or when a new file is made in the state directory.
+ * Removes directories so that a removal may be killed at any step. First, one rename moves the
+ * directory into the trash, to .locks/.gone/<id>. So under its own name, a directory is either
+ * complete or gone. A killed removal leaves files in the trash. These files are removed when a
+ * directory with the same name is removed, or when the trash is swept, before a workspace is made.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -58,8 +58,8 @@ static int remove_for_good(const struct state_dir *dir, int trash, const char *i
 
 /* --- removed --------------------------------------------------------------------------------- */
 
-/* The number of attempts. An attempt fails if another removal ended meanwhile and removed the
- * trash. All attempts fail only if no trash can be made. */
+/* The number of attempts. An attempt fails if another removal finishes meanwhile and removes the
+ * empty trash. All attempts fail only if no trash can be made. */
 #define ATTEMPTS 1000
 
 int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
@@ -68,10 +68,10 @@ int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
 
 	if (own < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", dir->path, id);
-	/* Because of the lock, no sweep removes the directory at the same time. */
+	/* While this lock is held, no sweep removes the directory at the same time. */
 	(void)flock(own, LOCK_EX | LOCK_NB);
-	/* The digests are removed first, because a command that finishes this removal finds only
-	 * the directory in the trash. */
+	/* The digests are removed first, because after a kill, the command that finishes this
+	 * removal finds only the directory in the trash, and not the digests. */
 	record_digest_forget(dir, id);
 	for (int i = 0; i < ATTEMPTS; i++) {
 		autoclose int trash = make_trash(dir);
@@ -81,8 +81,8 @@ int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
 			break;
 		if (trash >= 0 && renameat(dir->fd, id, trash, id) == 0)
 			return remove_for_good(dir, trash, id, err);
-		/* An earlier removal of a directory with this name was killed, and its files are
-		 * still in the trash. */
+		/* The trash still has files of a directory with this name, because an earlier
+		 * removal was killed. */
 		if (errno == EEXIST || errno == ENOTEMPTY) {
 			if (path_remove_tree_at(trash, id, err) < 0)
 				return error_prefix(err, "%s/" TRASH, dir->path);
@@ -96,15 +96,14 @@ int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
 		/* Another attempt is needed, because another removal has emptied and removed the
 		 * trash. */
 	}
-	/* The directory cannot be moved, because there is no room for the trash or because the
-	 * directory is a mount point. */
+	/* The directory cannot be moved, for example because there is no room for the trash, or
+	 * because the directory is a mount point. */
 	return path_remove_tree_at(dir->fd, id, err);
 }
 
 /* Removes the files that a killed removal has left. Returns 0 if they were removed, 1 if another
  * process is removing them or has removed them, or -1 with err set. With `wait`, first waits until
- * that process has ended, because a process that was killed during a removal holds the lock a
- * moment longer. */
+ * that process releases the lock, because a killed process may hold the lock a moment longer. */
 static int remove_leftover(const struct state_dir *dir, int trash, const char *id, bool wait,
 			   struct error *err)
 {

@@ -21,7 +21,7 @@ int trusted_dir_check_mode(const struct stat *st, const char *path, struct error
 	return 0;
 }
 
-/* Refuses a file because of its owner. `what` is a text for the message behind the path, for
+/* Refuses a file because of its owner. In the message, the text `what` follows the path. It is for
  * example " is a link that", or "". */
 static int refuse_owner(const struct stat *st, const char *path, const char *what,
 			struct error *err)
@@ -42,8 +42,9 @@ int trusted_dir_check_own(int fd, const char *path, struct error *err)
 				      : refuse_owner(&st, path, "", err);
 }
 
-/* Checks a directory on the path. In a sticky directory, an entry can only be renamed by the
- * entry's owner, the directory's owner and root. */
+/* Checks a directory on the path. A directory in which other users can write is accepted if it is
+ * sticky, because there only the entry's owner, the directory's owner and root can rename an
+ * entry. */
 static int check_above(int fd, struct error *err)
 {
 	autofree char *path = NULL;

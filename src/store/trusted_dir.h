@@ -14,11 +14,11 @@
 
 /*
  * Opens the directory at `path`, name by name, beginning in the directory `from` (-1: "/"). Returns
- * a descriptor for reading. ERR_DENIED: `from` or a directory on the path belongs to neither the
- * user nor root; or other users can write in such a directory, and it is not sticky; or a link
- * belongs to neither the user nor root.
+ * a descriptor for reading. ERR_DENIED in these cases: `from`, a directory on the path or a link on
+ * the path belongs to neither the user nor root; or other users can write in `from` or in a
+ * directory on the path, and this directory is not sticky.
  *
- * After success, only the user and root can change where path leads, so the caller may use path
+ * After success, only the user and root can change where `path` leads, so the caller may use `path`
  * later too. With `create`, missing directories are made (0700). The last directory of the path is
  * not checked, so the caller must check it.
  */

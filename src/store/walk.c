@@ -92,9 +92,10 @@ bool walk_trusts_link(int dir, const struct stat *link)
 
 	if (is_ours_or_roots(link))
 		return true;
-	/* If the user namespace does not contain the link's owner, the link may be root's. It is
-	 * trusted only if its directory counts as root's and no other user can write in the
-	 * directory. Otherwise any user may have made the link, even in a sticky directory. */
+	/* If the user namespace does not contain the link's owner, the link may belong to root.
+	 * Such a link is trusted only if its directory counts as a directory of root, and only its
+	 * owner can write in this directory. Otherwise any user may have made the link, even in a
+	 * sticky directory. */
 	return fstat(dir, &st) == 0 && st.st_uid == link->st_uid &&
 	       !(st.st_mode & (S_IWGRP | S_IWOTH)) && dir_is_nameless_roots(dir, &st);
 }

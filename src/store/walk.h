@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks along a path, name by name. The caller checks each directory and each link on the path
- * before the walk continues. */
+/* Follows a path, name by name. This is called a walk. The caller checks each directory and each
+ * link on the path before the walk continues. */
 #ifndef STORE_WALK_H
 #define STORE_WALK_H
 
@@ -25,7 +25,7 @@ void walk_end(struct walk *walk);
 char *walk_next_name(struct walk *walk);
 /* Returns true if no name remains. */
 bool walk_is_over(const struct walk *walk);
-/* Moves the walk to a directory. The walk takes over the directory's descriptor `place`. */
+/* Makes `place` the current directory of the walk. The walk then owns the descriptor `place`. */
 void walk_stand_at(struct walk *walk, int place);
 /* Puts the target of the link `name` before the remaining names. If the target is absolute, moves
  * the walk to "/". Fails with ELOOP if the walk has followed too many links. */
@@ -34,7 +34,8 @@ int walk_follow(struct walk *walk, const char *name, struct error *err);
 /* Returns true if the directory belongs to the user or to root. Does not check the mode of the
  * directory, so the caller must check who else can write in it. */
 bool walk_trusts_dir(int dir, const struct stat *st);
-/* Returns true if a link in the directory dir belongs to the user or to root. */
+/* Returns true if a link in the directory `dir` belongs to the user or to root. `link` has the
+ * attributes of the link. */
 bool walk_trusts_link(int dir, const struct stat *link);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Opens and removes a workspace's directory, and reads and writes the JSON documents in it. An
- * error about a document that cannot be read names the file. Such a document never counts as
- * missing and is never overwritten, because it may be the only trace of what happened.
+ * error about a document that cannot be read names the file. Such a document does not count as
+ * missing, and is not overwritten, because it may be the only evidence of what happened.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -55,9 +55,9 @@ static bool is_empty_workspace(int fd)
 }
 
 /*
- * Refuses a directory that is not a workspace. If --state-dir also contains other directories of
- * the user, a workspace may have the name of one of them. microagent must not write to such a
- * directory, and must not remove it.
+ * Refuses a directory that is not a workspace. If the state directory also contains other
+ * directories of the user, the user may give a workspace the name of such a directory. microagent
+ * must neither write to that directory nor remove it.
  */
 static int refuse_foreign(int fd, const char *path, struct error *err)
 {
@@ -80,9 +80,9 @@ static int open_directory(const struct state_dir *dir, const char *id, const cha
 	fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, errno, "%s", path);
-	/* Restores the owner's rights. A live supervisor that was taken over may remove the
-	 * rights from its own directory. Without them, the commands of an ordinary user could not
-	 * end it. */
+	/* Restores the owner's rights to the directory. A live supervisor that was taken over may
+	 * have removed them, and without them the commands of an ordinary user could not end this
+	 * supervisor. */
 	if (fstat(fd, &st) == 0 && (st.st_mode & S_IRWXU) != S_IRWXU && st.st_uid == geteuid() &&
 	    state_dir_has_digests(dir, id))
 		(void)fchmod(fd, S_IRWXU);
@@ -129,8 +129,8 @@ bool workspace_is_recorded(const struct workspace *ws)
 }
 
 /* ROOTFS_RECORD shows that the workspace was started. Earlier versions of microagent wrote this
- * file only at the second start. For the first start with such a version, runtime.json tells
- * whether the guest got the disk. */
+ * file only at the second start. If such a version made the first start, runtime.json shows whether
+ * the guest got the disk. */
 bool workspace_was_started(const struct workspace *ws)
 {
 	json_auto_t *runtime = NULL;
@@ -158,8 +158,8 @@ static int file_error(const struct workspace *ws, const char *file, struct error
 	return error_prefix(err, "%s/%s/%s", ws->dir->path, ws->id, file);
 }
 
-/* Returns true if the value has the JSON type that the store writes: an array in events.json, an
- * object in every other file. */
+/* Returns true if the value has the JSON type that microagent writes to `file`: an array in
+ * events.json, an object in every other file. */
 static bool has_right_type(const char *file, const json_t *value)
 {
 	return strcmp(file, "events.json") ? json_is_object(value) : json_is_array(value);
@@ -190,8 +190,8 @@ static int read_failed(const struct workspace *ws, const char *file, const struc
 			  file);
 		return strcmp(file, "workspace.json") == 0 ? workspace_give_damaged(ws, err) : -1;
 	}
-	if (why->errnum == 0) /* not a file that microagent wrote: a link, a directory, or a file
-			       * that is much too long */
+	if (why->errnum == 0) /* the file is not one that microagent wrote: it is a link, a
+			       * directory, or much too long */
 		return workspace_damaged(ws, file, why, err);
 	error_copy(err, why);
 	return file_error(ws, file, err);
@@ -199,8 +199,8 @@ static int read_failed(const struct workspace *ws, const char *file, const struc
 
 json_t *workspace_read(const struct workspace *ws, const char *file, struct error *err)
 {
-	/* runtime.json has a smaller limit, because every command reads it. The live supervisor
-	 * writes it while its machine lives, and may have been taken over. */
+	/* runtime.json has a smaller limit, because every command reads it. A live supervisor that
+	 * was taken over could write a very long file. */
 	const enum limit most =
 		strcmp(file, "runtime.json") == 0 ? LIMIT_RUNTIME_BYTES : LIMIT_STATE_FILE_BYTES;
 	autobuf struct buf text = BUF_INIT(limit_get(most));
@@ -265,8 +265,8 @@ int workspace_refuse_mounts(const struct workspace *ws, struct error *err)
 	char path[4096];
 	int status = 0;
 
-	/* If the mounts cannot be listed, this function refuses nothing, and the removal stops at
-	 * the mounts. */
+	/* If the mounts cannot be listed, this function succeeds. The removal then stops at the
+	 * mounts, because it never enters another file system. */
 	if (ws->fd < 0 || file_path(ws->fd, path, sizeof(path)) < 0 ||
 	    mountinfo_read(&mounts, NULL) < 0)
 		return 0;

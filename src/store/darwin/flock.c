@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits for a flock with a deadline. When a flock is released explicitly or by the last close, a
- * kqueue tells all waiters (NOTE_FUNLOCK, kqueue(2)). Each waiter then tries to get the lock, and
- * one of them succeeds.
+ * Waits for a flock with a deadline. When a flock is released, explicitly or by the last close, a
+ * kqueue tells all waiting processes (NOTE_FUNLOCK, kqueue(2)). Each of these processes then tries
+ * to get the lock, and one of them succeeds.
  */
 #include <errno.h>
 #include <poll.h>
@@ -37,8 +37,8 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
 	EV_SET(&change, (uintptr_t)fd, EVFILT_VNODE, EV_ADD | EV_CLEAR, NOTE_FUNLOCK, 0, NULL);
 	if (queue < 0 || kevent(queue, &change, 1, NULL, 0, NULL) < 0)
 		return error_errno(err, errno, "lock %s: wait for it", what);
-	/* The lock is tried after the kqueue began to watch it, because the kqueue does not report
-	 * an earlier release. */
+	/* The lock is tried after the kqueue has begun to watch the file, because the kqueue does
+	 * not report a release that came earlier. */
 	while ((got = try_lock(fd, operation, what, err)) == 0) {
 		if (fd_wait(queue, POLLIN, deadline_ns, err) < 0)
 			return error_prefix(err, "%s is in use", what);

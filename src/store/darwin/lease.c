@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * On macOS the lease is a file with a flock. Every process of the workspace inherits its open file
- * description. The lock is released when the last of these processes closes the description or ends
- * in any way. A FIFO, as on Linux, would not work. macOS cannot lock a FIFO. It also does not tell
- * a process with the writing end that the last reader has ended (VNOP_ADVLOCK() in
+ * On macOS the lease is a file with a flock. Every process of the workspace inherits the open file
+ * description of this file. The lock is released when the last of these processes closes the
+ * description or exits. A FIFO, as on Linux, would not work: macOS cannot lock a FIFO, and does not
+ * tell a process that has the writing end when the last reader has gone (VNOP_ADVLOCK() in
  * bsd/vfs/kpi_vfs.c and filt_vnode_common() in bsd/vfs/vfs_vnops.c of
  * https://github.com/apple-oss-distributions/xnu).
  *
- * A holder of the lock could release it for all others, which no holder of a FIFO could. But on
- * macOS, the processes of a workspace only run programs of microagent. A process that only looks at
- * the lease takes a shared lock for a moment. A process that takes the lease waits until no other
- * process looks at it.
+ * Any process that inherits the lock could release it for all of them. (On Linux, no process can do
+ * this.) But on macOS, the processes of a workspace only run programs of microagent. A process that
+ * only checks the lease takes a shared lock for a moment. A process that takes the lease waits
+ * until no other process is checking the lease.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +55,8 @@ int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 			&why) < 0)
 		return why.code == ERR_TIMEOUT ? lease_busy(ws, lease.life, err)
 					       : error_copy(err, &why);
-	/* `lock` and `life` are descriptors of the same open file description, which has the
-	 * lock. */
+	/* `lock` and `life` are two descriptors of one open file description. The lock belongs to
+	 * this description. */
 	lease.lock = fcntl(lease.life, F_DUPFD_CLOEXEC, 0);
 	if (lease.lock < 0)
 		return lease_error(ws, errno, err);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lists the mounts on macOS, which mounts only whole file systems. So the path of a directory
- * within its file system is its path below the mount. The only exceptions are firmlinks. /Users
- * shows a directory of the volume that is mounted on /System/Volumes/Data, where it has the same
- * name.
+ * within its file system is its path below the mount. The only exceptions are firmlinks: for
+ * example, /Users shows the directory /Users of the volume that is mounted on /System/Volumes/Data.
  */
 #include "store/mountinfo.h"
 
@@ -28,8 +27,8 @@ static int fill_mount_row(const struct statfs *fs, struct mount_row *row, struct
 	return error_errno(err, ENOMEM, "mounts");
 }
 
-/* Returns the current mounts. Mounts that are added during the call are left out. The caller frees
- * the list. */
+/* Returns the current mounts. Mounts that are added during the call may be missing. The caller
+ * frees the list. */
 static struct statfs *list_mounts(int *count, struct error *err)
 {
 	int most = getfsstat(NULL, 0, MNT_NOWAIT);

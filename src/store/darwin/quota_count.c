@@ -17,7 +17,8 @@ struct private_size {
 	off_t bytes;
 } __attribute__((packed));
 
-/* Reads the private size of a file in bytes. Returns 0 if the file system does not know it. */
+/* Reads the private size of a file in bytes. Returns 1 on success, 0 if the file system does not
+ * know this size, or -1 with err set. */
 static int read_private_size(int fd, uint64_t *bytes, struct error *err)
 {
 	struct attrlist wanted = {.bitmapcount = ATTR_BIT_MAP_COUNT,
@@ -35,8 +36,8 @@ static int read_private_size(int fd, uint64_t *bytes, struct error *err)
 	return 1;
 }
 
-/* Counts everything in one call. A file system that does not know the private size of a file shares
- * no blocks between files. */
+/* Counts the whole file in one call. If a file system does not know the private size, its files
+ * share no blocks, so all allocated bytes count. */
 int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
 		struct error *err)
 {

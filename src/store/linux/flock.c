@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits for a flock with a deadline. The kernel wakes a waiter at once when the lock becomes free,
- * but it has no time limit for the wait. A library should not use a timer signal. So a helper
- * process waits. A flock belongs to an open file description, which the helper shares with this
- * process. So if the helper gets the lock, this process has it too. This process waits for the
- * helper's pidfd, and kills the helper at the deadline. The helper has no exit signal: the caller's
- * handlers get no SIGCHLD, and a waitpid(-1) of the caller does not return the helper.
+ * Waits for a flock with a deadline. The kernel wakes a process that waits in flock(2) as soon as
+ * the lock is free, but flock(2) has no time limit, and a library should not use a timer signal. So
+ * a helper process waits. A flock belongs to an open file description, which the helper shares with
+ * this process. So if the helper gets the lock, this process has it too. This process waits for the
+ * helper's pidfd, and kills the helper at the deadline. The helper has no exit signal. So the
+ * caller's signal handlers get no SIGCHLD, and a waitpid(-1) of the caller does not return the
+ * helper.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,9 +22,9 @@
 #include "base/fd.h"
 #include "store/store.h"
 
-/* Waits for the lock in the helper. Makes only system calls. The helper has a copy of every lock
- * that another thread of the caller held. Such a copy never becomes free, so a function that takes
- * the lock would wait for ever. */
+/* Waits for the lock in the helper. Makes only system calls and calls no function that takes a
+ * mutex: the helper's memory is a copy of the caller's memory, and a mutex that another thread of
+ * the caller held at that time is never released in the copy. */
 static void wait_for_flock(int fd, int operation, pid_t parent) __attribute__((noreturn));
 static void wait_for_flock(int fd, int operation, pid_t parent)
 {
@@ -62,8 +63,8 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
 	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
 		;
 	close(pidfd);
-	/* If the helper got the lock, even just before it was killed, this process already has the
-	 * lock. */
+	/* If the helper got the lock, even just before it was killed, this process has it too, and
+	 * this call succeeds. */
 	if (flock(fd, operation | LOCK_NB) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)

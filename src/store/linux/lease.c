@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * On Linux the lease is a FIFO, and every process of the workspace inherits a reading end. A
- * process that looks at the lease opens the FIFO for writing without waiting. The error ENXIO means
- * that the FIFO has no reader: the last holder has ended, in any way. So no pid must be guessed. No
- * holder can release the lease for another holder. A process that waits for the end of the lease
- * keeps its writing end open. The kernel tells it when the last reader ends.
+ * process that checks the lease opens the FIFO for writing, without blocking. The error ENXIO means
+ * that the FIFO has no reader, so the last process that held the lease has exited, in whatever way.
+ * So no recorded pid is needed. No process can release the lease for another process. A process
+ * that waits until the lease is free keeps its writing end open, and the kernel tells it when the
+ * last reader has gone.
  *
- * If two processes take the lease, a flock refuses one of them. The flock belongs to the open file
- * description of a writing end. Only the process that takes the lease has this writing end, and
- * later the live supervisor. Other processes do not inherit it, because they could release the
- * flock. A writing end can be opened only while there is a reader. So a process that takes the
- * lease opens a reading end for a moment. The process that got the flock waits until no other
- * process has such a reading end.
+ * If two processes take the lease at the same time, a flock lets only one of them succeed. The
+ * flock belongs to the open file description of a writing end. Only the process that takes the
+ * lease has this writing end, and later the live supervisor. Other processes do not inherit the
+ * writing end, because they could release the flock. A writing end can be opened only while there
+ * is a reader. So a process that tries to take the lease opens a reading end for a moment. The
+ * process that gets the flock waits until no other process has such a reading end.
  *
- * The FIFO has a second name beside the workspace's lock. Nothing that runs in the workspace can
- * reach that name. A live supervisor that was taken over can remove the first name, or put anything
- * in its place. So if the second name exists, the first name is never used to look at the lease. A
- * process that takes the lease restores the first name from the second.
+ * The FIFO has a second name (a hard link) in the directory of locks, which no process of the
+ * workspace can reach. A live supervisor that was taken over can remove the first name, or put
+ * another file in its place. So if the second name exists, the first name is never used to check
+ * the lease. A process that takes the lease restores the first name from the second.
  *
  * Every process of the workspace has the FIFO open. In the workspace of an ordinary user, a process
- * can remove all rights from the FIFO by fchmod(). A command that looks at the lease restores the
+ * can remove all rights from the FIFO by fchmod(). A command that checks the lease restores the
  * rights.
  *
  * Up to version 0.1.0 of microagent, the lease was a file with a flock that all processes
@@ -60,12 +61,12 @@ static bool is_fifo(int fd)
 
 /* --- its rights -------------------------------------------------------------------------------- */
 
-/* The largest number of attempts to open the FIFO. A process that removes the rights repeatedly
- * cannot win this race so often in a row. */
+/* The largest number of attempts to open the FIFO. A process may remove the rights again and again,
+ * but cannot do it between the two calls so many times in a row. */
 #define RIGHTS_TRIES 1000
 
-/* Restores the mode of a FIFO. The mode of any other file is not changed. Returns -1 with errno set
- * on failure. */
+/* Restores the mode of the lease if it is a FIFO. Does not change the mode of any other file.
+ * Returns -1 with errno set on failure. */
 static int give_rights_back(int dir, const char *name)
 {
 	autoclose int fifo = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -112,7 +113,7 @@ static int look_at_kept(const struct workspace *ws)
 }
 
 /* If the second name exists, makes the first name lead to the same FIFO. ERR_CONFLICT: the first
- * name leads to another file, and a process holds the lease that has the second name. */
+ * name leads to another file, and a process holds the FIFO with the second name. */
 static int put_first_right(const struct workspace *ws, struct error *err)
 {
 	autoclose int fifo = -1, alive = -1;
@@ -142,11 +143,11 @@ static int put_first_right(const struct workspace *ws, struct error *err)
 /* --- the lease -------------------------------------------------------------------------------- */
 
 /*
- * Opens the reading end that the processes of the workspace inherit. Through this end, a process of
- * the FIFO's owner could change the FIFO's mode without any capability. But for a file that was
- * opened through a read-only mount, fchmod() fails with EROFS, while reading works. So root opens
- * the FIFO through a read-only mount of the workspace's directory, which is not attached to any
- * directory. Users other than root cannot do this, because they may not mount.
+ * Opens the reading end that the processes of the workspace inherit. With an ordinary reading end,
+ * a process that runs as the FIFO's owner could change the FIFO's mode. If the FIFO was opened
+ * through a read-only mount, fchmod() fails with EROFS, but reading works. So root opens the FIFO
+ * through a read-only mount of the workspace's directory. This mount is not attached to any path.
+ * Other users may not mount, so they open the FIFO in the usual way.
  */
 static int open_life(const struct workspace *ws)
 {
@@ -159,7 +160,7 @@ static int open_life(const struct workspace *ws)
 	return open_lease(tree, O_RDONLY);
 }
 
-/* Removes a lease of an earlier version of microagent that no process holds any more. */
+/* Removes a lease of an earlier version of microagent if no process holds it any more. */
 static int retire_lease(const struct workspace *ws, int fd, struct error *err)
 {
 	if (flock_until(fd, LOCK_EX, limit_deadline(LIMIT_LEASE_LOOK_MS), "the lease", NULL) < 0)
@@ -232,9 +233,9 @@ int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 	lease.lock = lock_lease(ws, err);
 	if (lease.lock < 0)
 		return -1;
-	/* Gives the lease's file a second name (a hard link) in the directory of locks, where the
-	 * supervisor cannot remove it. If that directory is missing or on another file system, the
-	 * lease works without the second name. */
+	/* Gives the FIFO a second name (a hard link) in the directory of locks, where the live
+	 * supervisor cannot remove it. A failure is ignored, because the lease also works without
+	 * the second name, for example if that directory is on another file system. */
 	name_kept(ws, kept);
 	(void)!linkat(ws->fd, LEASE_NAME, ws->dir->fd, kept, 0);
 	lease.life = open_life(ws);
@@ -255,8 +256,8 @@ int lease_look(const struct workspace *ws)
 	fd = look_at_kept(ws);
 	if (fd >= 0 || errno != ENOENT)
 		return fd;
-	/* A lease of an earlier version of microagent is a regular file. It exists even if no
-	 * process holds the lease. */
+	/* A lease of an earlier version of microagent is a regular file. Its file exists even if no
+	 * process holds the lease, so its flock is checked. */
 	autoclose int first = open_lease(ws->fd, O_WRONLY);
 	if (first < 0 || is_fifo(first) || flock(first, LOCK_SH | LOCK_NB) < 0)
 		return steal_fd(&first);

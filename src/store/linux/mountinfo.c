@@ -54,8 +54,8 @@ static long device_of(const char *text)
 		       : (long)(major << 20 | minor);
 }
 
-/* Parses a line like "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw". Reads its
- * first five fields, and the type behind the single dash. */
+/* Parses a line like "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw". Uses its
+ * first five fields, and the type of the file system after the single dash. */
 static int parse_mount(char *line, struct mount_row *row, struct error *err)
 {
 	char *rest = NULL, *fields[5], *type;

@@ -4,7 +4,7 @@
 
 #include "store/mountinfo.h"
 
-/* Parses the text of /proc/PID/mountinfo, and changes the text meanwhile. Skips malformed lines. */
+/* Parses `text`, the contents of /proc/PID/mountinfo. Changes the text. Skips malformed lines. */
 int mountinfo_parse(char *text, struct mountinfo *out, struct error *err);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Recognises directories of root in a user namespace that does not contain root. A user namespace
- * shows the same owner number for all users that it does not contain. In the namespace of an
- * ordinary user, this is the number of the host's root and of every other user. So owner and mode
- * of /home can look like those of another user's directory in /home. Therefore a directory counts
- * as root's under two conditions. Its name must be one that belongs to root on every system
- * (file-hierarchy(7)), and its owner number must be that of "/". If the namespace contains root,
- * "/" has another owner number.
+ * shows the same owner number for all users that it does not contain. In a namespace that contains
+ * only one ordinary user, root and all other users have this number. So the owner and mode of /home
+ * can look like those of another user's directory in /home. Therefore a directory counts as root's
+ * under two conditions. Its name must be one that belongs to root on every system
+ * (file-hierarchy(7)), and its owner number must be that of "/". (If the namespace contains root,
+ * the owner number of "/" is 0, so the second condition is false for such directories.)
  */
 #include <limits.h>
 #include <stdio.h>
@@ -24,8 +24,8 @@ static const char *const roots_own[] = {
 	"/tmp", "/usr",	 "/var", "/var/home", "/var/lib", "/var/tmp",
 };
 
-/* Returns true if uid stands for a user that the namespace does not contain. The initial namespace
- * contains all users. */
+/* Returns true if `uid` is the number for users that the namespace does not contain. Returns false
+ * in the initial namespace, which contains all users. */
 static bool user_is_nameless(uid_t uid)
 {
 	autofile FILE *map = uid == OVERFLOW_UID ? fopen("/proc/thread-self/uid_map", "re") : NULL;

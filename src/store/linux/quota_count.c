@@ -12,8 +12,8 @@
 
 #define EXTENTS 256
 
-/* Counts the shared bytes of the next extents of a file, beginning at the offset *at. Moves *at
- * behind these extents. Returns 1 if more extents may follow, 0 if not, or -1 with err set. */
+/* Counts the shared bytes of the next extents of a file, beginning at the offset *at. Moves *at to
+ * the end of these extents. Returns 1 if more extents may follow, 0 if not, or -1 with err set. */
 static int add_shared_quota(int fd, struct fiemap *map, uint64_t *at, uint64_t *shared,
 			    struct error *err)
 {
@@ -36,8 +36,8 @@ static int add_shared_quota(int fd, struct fiemap *map, uint64_t *at, uint64_t *
 }
 
 /*
- * Written blocks that are not on the disk yet count as allocated. The extent that they will replace
- * still counts as shared. So the function does not wait for the disk, and still counts all growth.
+ * Does not wait until written blocks are on the disk. Such blocks count as allocated, although the
+ * extent that they will replace still counts as shared. So
  */
 int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
 		struct error *err)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts about the host's system that the rules in rules.h need. linux/host_system.c and
+/* Facts about the host's operating system that the rules in rules.h need. linux/host_system.c and
  * darwin/host_system.c define them. */
 #ifndef STORE_SHARE_HOST_SYSTEM_H
 #define STORE_SHARE_HOST_SYSTEM_H
 
 #include "store/spot.h"
 
-/* The system's own directories. An entry without a path ends the table. Directories that do not
- * exist are skipped. */
+/* Directories of the operating system, and which directories a rule about each of them refuses. An
+ * entry without a path ends the table. Directories that do not exist are skipped. */
 struct share_place {
 	const char *path;
 	enum reach reach;
@@ -15,18 +15,17 @@ struct share_place {
 extern const struct share_place share_places[];
 
 /*
- * Types of file systems that have only the kernel's own tables, devices and switches, and no files
- * of users. NULL ends the list. Each mount of such a type may be a new file system. So its
- * directories cannot be recognised by their paths in the file system, but only by the file system's
- * type.
+ * Types of file systems that show only tables, devices and settings of the kernel, and no files of
+ * users. NULL ends the list. Each mount of such a type may be a separate file system. So a
+ * directory in it cannot be recognised by its path within the file system, but only by the type.
  */
 extern const char *const share_kernel_types[];
 
-/* Paths of directories with keys that exist only on this operating system, relative to a home. NULL
- * ends the list. */
+/* Paths of directories with keys, relative to a home. The list has only those that no other
+ * operating system has. NULL ends the list. */
 extern const char *const share_system_keys[];
 
-/* Gets a path. If the function returns -1, it is not called for further paths. */
+/* A function that gets a path. If it returns -1, it is not called for further paths. */
 typedef int share_path_fn(void *data, const char *path, struct error *err);
 /* Calls `fn` for the home of each account of this host. Skips accounts that cannot be read. */
 int share_each_home(share_path_fn *fn, void *data, struct error *err);

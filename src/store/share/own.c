@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Refuses to share the directories that belong to microagent. With the files of a state directory
- * or a cache, a guest could act as its own supervisor, or as the supervisor of the next guest. So
- * these directories are refused in any mode. The directories of the programs that microagent itself
- * runs are refused only if the guest may write to the share.
+ * Refuses to share the directories that belong to microagent. A guest that can write to a state
+ * directory or a cache could control its own supervisor and the next guest, and a guest that can
+ * read one sees the files of other guests. So these directories are refused for reading and for
+ * writing. The directories of the programs that microagent itself runs are refused only if the
+ * guest may write to the share.
  */
 #include <errno.h>
 #include <limits.h>
@@ -55,8 +56,8 @@ static int apply_own(const struct judge *judge, const char *dir, const char *wha
 		judge->wish->path, what, dir, row->point);
 }
 
-/* Applies the rule to a directory that does not exist yet. A guest that can make the directory
- * would have everything that will be in it. */
+/* Applies the rule to the directory `dir`, which may not exist yet. If the guest could make this
+ * directory, it would control everything that is put there later. */
 static int apply_to_be(const struct judge *judge, const char *dir, const char *what,
 		       struct error *err)
 {
@@ -72,8 +73,8 @@ static int apply_to_be(const struct judge *judge, const char *dir, const char *w
 			 judge->wish->path, what, dir);
 }
 
-/* Applies the rule to a known directory. Also judges the directories on the path to it, because the
- * guest could replace one of them. */
+/* Applies the rule to a directory of microagent. If the guest may write to the share, also judges
+ * the names on the path to the directory, because the guest could replace one of them. */
 static int apply_known(void *data, const char *dir, const char *what, struct error *err)
 {
 	const struct judge *const *judge = data;
@@ -117,8 +118,8 @@ static bool is_directory_or_hidden(const char *path)
 	return stat(path, &st) == 0 ? S_ISDIR(st.st_mode) : errno == ENOENT;
 }
 
-/* Returns a mount below spot that shows a single file of the directory itself, or NULL if there is
- * none. The mount belongs to `mounts`. */
+/* Returns a mount below `spot` that shows a single file which is directly in `directory`, or NULL
+ * if there is no such mount. The result points into `mounts`. */
 static const struct mount_row *file_mounted_below(const struct spot *spot,
 						  const struct mountinfo *mounts,
 						  const struct spot *directory)
@@ -134,8 +135,8 @@ static const struct mount_row *file_mounted_below(const struct spot *spot,
 	return NULL;
 }
 
-/* Returns true if anything is mounted below the directory. Most directories have no mounts, so they
- * need no search for mounted files. */
+/* Returns true if anything is mounted below the shared directory. If not, which is the usual case,
+ * the caller need not search for mounted files. */
 static bool has_mounts(const struct judge *judge)
 {
 	size_t at = 0;
@@ -160,8 +161,8 @@ static int apply_file_mounts(const struct judge *judge, const char *dir, struct 
 		judge->wish->path, dir, row->point);
 }
 
-/* Judges the path of a program, or of a directory with programs. `why` is the end of an error, for
- * example "which microagent itself runs". */
+/* Judges the path of a program, or of a directory with programs. `why` is the end of the error's
+ * text, for example "which microagent itself runs". */
 static int apply_way(const struct judge *judge, const char *path, const char *why,
 		     struct error *err)
 {
@@ -191,8 +192,9 @@ static int apply_program_dir(const struct judge *judge, const char *dir, const c
 	return has_mounts(judge) ? apply_file_mounts(judge, dir, err) : 0;
 }
 
-/* Judges the path of a program, the directory that contains the program's name, and the directory
- * that contains its file. */
+/* Judges the path of a program. If something is mounted below the shared directory, also judges the
+ * directory that contains the program's name, and the directory that contains the file to which
+ * this name leads. */
 static int apply_program(const struct judge *judge, const char *program, struct error *err)
 {
 	bool look_for_files = has_mounts(judge);
@@ -216,8 +218,8 @@ static int apply_program(const struct judge *judge, const char *program, struct 
 	return 0;
 }
 
-/* Judges each program in the directory that is a link and that microagent runs by its name. Such a
- * link may lead to a file that the guest may write. */
+/* Judges the programs in the directory that microagent runs by their names. Only links are judged,
+ * because the file to which a link leads may be in another directory, where the guest can write. */
 static int apply_named_in(const struct judge *judge, const char *dir, struct error *err)
 {
 	struct stat st;
@@ -237,16 +239,16 @@ static int apply_named_in(const struct judge *judge, const char *dir, struct err
 /* An environment variable whose value is a list of directories. */
 struct search_list {
 	const char *variable;
-	const char *entry, *empty; /* ends of an error about an entry of the list, and about an
-				    * empty entry */
+	const char *entry, *empty; /* the ends of two errors: about an entry of the list, and about
+				    * an empty entry */
 	const char *separators;
-	bool programs; /* besides the directories of the list, the programs in these directories are
-		        * judged */
+	bool programs; /* the programs in the directories of the list are judged too, and not only
+		        * the directories */
 };
 
-/* Judges the directories in a list. A guest that can write to such a directory, or make it, could
- * provide the next program or library that is searched. A relative entry is below the working
- * directory, and an empty entry is the working directory itself. */
+/* Judges the directories in a list. If a guest could write to such a directory, or make it, it
+ * could put a program or library there, which the host would then run. A relative entry is below
+ * the working directory, and an empty entry is the working directory itself. */
 static int apply_search_list(const struct judge *judge, const struct search_list *search,
 			     struct error *err)
 {
@@ -276,7 +278,7 @@ static int apply_search_lists(const struct judge *judge, struct error *err)
 		 "where programs are looked for (an empty entry of PATH)", ":", true},
 		{PROGRAM_PATH_GIVEN, "where programs are looked for (PATH)",
 		 "where programs are looked for (an empty entry of PATH)", ":", false},
-		/* The separators are ':' and ';', as in ld.so(8). */
+		/* ld.so(8) separates the entries by ':' or by ';'. */
 		{"LD_LIBRARY_PATH", "where libraries are looked for (LD_LIBRARY_PATH)",
 		 "where libraries are looked for (an empty entry of LD_LIBRARY_PATH)", ":;", false},
 	};
@@ -287,9 +289,9 @@ static int apply_search_lists(const struct judge *judge, struct error *err)
 	return 0;
 }
 
-/* Judges the programs and libraries that the user's environment variables name instead of the
- * usual ones. Such a program is run as soon as it exists, so it is judged even if it does not
- * exist yet. */
+/* Judges the programs and libraries that the user's environment variables name instead of the usual
+ * ones. Such a program is judged even if it does not exist yet, because microagent will run it as
+ * soon as somebody makes it. */
 static int apply_named_programs(const struct judge *judge, struct error *err)
 {
 	static const char *const variables[] = {
@@ -314,7 +316,8 @@ static int apply_named_programs(const struct judge *judge, struct error *err)
 }
 
 /* Judges environment variables with lists of libraries that are loaded into each program
- * (ld.so(8)). A library without a '/' in its name is searched like any other library. */
+ * (ld.so(8)). A library without a '/' in its name is skipped here, because it is searched in the
+ * directories for libraries, which are judged already. */
 static int apply_preloaded(const struct judge *judge, struct error *err)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that implement the rules in rules.h. Each function implements a part of the rules.
- * A function that refuses a directory returns -1 with ERR_INVALID. */
+/* Declares the functions that implement the rules in rules.h. Each function implements some of the
+ * rules. A function that refuses a directory returns -1 with ERR_INVALID. */
 #ifndef STORE_SHARE_PARTS_H
 #define STORE_SHARE_PARTS_H
 
@@ -11,12 +11,14 @@
 #include "store/share/rules.h"
 #include "store/spot.h"
 
-/* A directory that way.c has already checked as a part of a path. */
+/* A directory that way.c has already checked, because it is on the path to another directory. The
+ * result is kept for the next path. */
 struct share_looked_dir {
 	dev_t device;
 	ino_t inode;
 	bool in_share; /* the directory is the shared directory, or is inside it */
-	/* The mount below the shared directory that shows this directory; NULL: no mount does. */
+	/* The mount below the shared directory that shows this directory; NULL: there is no such
+	 * mount. */
 	const struct mount_row *row;
 };
 struct share_looked {
@@ -25,7 +27,7 @@ struct share_looked {
 };
 void share_looked_free(struct share_looked *looked);
 
-/* The arguments of the functions that judge one shared directory. */
+/* The arguments that all functions about one shared directory get. */
 struct judge {
 	const struct share_wish *wish;
 	const struct spot *spot; /* the shared directory */
@@ -33,18 +35,18 @@ struct judge {
 	struct share_looked *looked;
 };
 
-/* places.c: refuses the system's own directories, and the kernel's own file systems. */
+/* places.c: refuses directories of the operating system, and file systems of the kernel. */
 int share_rules_system(const struct judge *judge, struct error *err);
 /* Refuses a directory that contains the home of a user of this host, or $HOME. */
 int share_rules_homes(const struct judge *judge, struct error *err);
-/* Refuses directories with the user's keys, and the user's home. If `anyway` is set in the wish,
- * does not refuse them. */
+/* Refuses directories with the user's keys, and the user's home. Refuses nothing if `anyway` is set
+ * in the wish. */
 int share_rules_keys(const struct judge *judge, struct error *err);
 /* own.c: refuses the state directories and caches of microagent. If the guest may write to the
  * share, also refuses the directories of the programs that microagent itself runs. */
 int share_rules_own(const struct judge *judge, struct error *err);
 
-/* --- what the parts are made of -------------------------------------------------------------- */
+/* --- what these functions use ---------------------------------------------------------------- */
 
 #define SHARE_READ_ONLY "share it read-only (mode \"ro\"), or another directory"
 #define SHARE_NEXT_STEP "share the one directory that the task needs"
@@ -57,27 +59,29 @@ struct share_rule {
 };
 int share_rule_apply(const struct judge *judge, const struct share_rule *rule, struct error *err);
 
-/* How a guest that can write to the shared directory could change the target of a path. */
+/* How a guest that can write to the shared directory could change where a path leads. */
 struct share_way {
-	/* The path ends in the shared directory. If the path does not exist yet, it would end there
-	 * if it were made. */
+	/* The path ends in the shared directory. This is also true if the path does not exist yet,
+	 * but would be made in the shared directory. */
 	bool ends_in_share;
-	/* true: `name` is a link; false: the path enters the shared directory and leaves it
-	 * again */
+	/* true: `name` is a link; false: `name` is no link, but the path enters the shared
+	 * directory and leaves it again */
 	bool by_link;
-	char *name; /* name that the guest could replace; NULL: there is no such name */
-	/* The mount below the shared directory that shows a part of the path; NULL: no mount
-	 * does. */
+	char *name; /* the first such name that the guest could replace; NULL: there is no such
+		     * name */
+	/* The mount below the shared directory that shows a directory of the path; NULL: there is
+	 * no such mount. */
 	const struct mount_row *row;
 };
-/* Follows the path name by name, as far as the path exists. A relative path starts at the working
- * directory. The caller frees *out with share_way_free(). */
+/* Follows the path name by name, to its end or to the first name that does not exist. A relative
+ * path starts at the working directory. The caller frees *out with share_way_free(). */
 int share_way_look(const struct judge *judge, const char *path, struct share_way *out,
 		   struct error *err);
 void share_way_free(struct share_way *way);
 #define auto_share_way __attribute__((cleanup(share_way_free)))
-/* Judges `path`. Refuses the shared directory if the guest could replace a name in `path`, unless
- * `path` ends in the shared directory. `what` describes the path in an error. */
+/* Refuses the shared directory if the guest could replace a name in `path`. Does not refuse it if
+ * `path` ends in the shared directory: the caller decides about this case. `what` describes the
+ * path in an error. */
 int share_way_apply(const struct judge *judge, const char *path, const char *what,
 		    struct error *err);
 

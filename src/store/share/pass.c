@@ -19,8 +19,8 @@
 
 #define PASS_MAX 65536
 
-/* Returns the row of a pass that describes the directory in its current state. The caller releases
- * the row. */
+/* Opens the directory, and returns a row of a pass that describes it. The caller releases the
+ * row. */
 static json_t *pass_row(const struct share_pass_row *row, struct error *err)
 {
 	const struct share_wish *wish = &row->wish;
@@ -47,8 +47,8 @@ static json_t *pass_row(const struct share_pass_row *row, struct error *err)
 	return pass;
 }
 
-/* Opens and locks the file of the pass. An empty file is not a valid pass. The file exists until
- * the workspace is removed with its lock. */
+/* Opens and locks the file of the pass. An empty file is not a valid pass. The file stays until the
+ * workspace is removed together with its files in the directory of locks. */
 static int open_pass(const struct workspace *ws, struct error *err)
 {
 	autoclose int locks = path_open_dir_at(ws->dir->fd, LOCKS_DIR, true, 0700, err);
@@ -116,8 +116,8 @@ static json_t *read_pass(const char *workspace)
 	snprintf(name, sizeof(name), "%.*s" LOCKS_DIR "/" SHARE_PASS "%s", (int)(id - workspace),
 		 workspace, id);
 	autoclose int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	/* A pass counts only while its file is locked. If a command was killed, its pass has no
-	 * lock. */
+	/* A pass is valid only while its command holds the lock of the file. If the command was
+	 * killed, the file has no lock. */
 	bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 	ssize_t n = held ? pread(fd, text, PASS_MAX, 0) : 0;
 

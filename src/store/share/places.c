@@ -14,9 +14,10 @@
 #include "store/share/host_system.h"
 
 /*
- * Directories with keys, tokens and cookies, which give access to other systems. Such a directory
- * is below a home, or at the path in its program's environment variable. share_system_keys has the
- * directories that exist only on this operating system.
+ * Directories with keys, tokens and cookies. With these, somebody could use other computers and
+ * services as the user. Such a directory is at the path `below` in a home, or at the path in the
+ * environment variable `variable`. share_system_keys has the directories that exist only on this
+ * operating system.
  */
 static const struct {
 	const char *below, *variable;
@@ -51,8 +52,8 @@ static int refuse(const struct judge *judge, const struct share_rule *rule, cons
 	bool is_itself = spot_is(judge->spot, of);
 	bool alone = rule->reach == REACH_ITSELF || (rule->reach == REACH_ROUND && is_itself);
 
-	/* The user named the rule's directory by the rule's own path, so the message has this path
-	 * only once. */
+	/* The user has named the directory by the same path as the rule, so the message has this
+	 * path only once. */
 	if (is_itself && strcmp(path, rule->what) == 0)
 		return alone ? error_set(err, ERR_INVALID, "%s is never shared: " SHARE_NEXT_STEP,
 					 path)
@@ -82,8 +83,8 @@ int share_rule_apply(const struct judge *judge, const struct share_rule *rule, s
 		return found;
 	if (spot_is_reached(judge->spot, &of, rule->reach))
 		return refuse(judge, rule, &of, err);
-	/* The rule about "/" needs no search in the mounts. If a root file system is mounted, the
-	 * rules about the directories in it find this. */
+	/* For "/", the mounts are not searched. If a root file system is mounted below the shared
+	 * directory, the rules about directories such as /etc find them there. */
 	row = strcmp(rule->path, "/") == 0
 		      ? NULL
 		      : spot_mounted_below(judge->spot, judge->mounts, &of, rule->reach);
@@ -102,7 +103,7 @@ static bool is_of_kernel(const struct mount_row *row)
 	return false;
 }
 
-/* Refuses the kernel's file systems at any mount point. */
+/* Refuses file systems of the kernel, at any mount point. */
 static int apply_kernel(const struct judge *judge, struct error *err)
 {
 	const struct mount_row *row = mountinfo_of(judge->mounts, judge->spot->fd, err);
@@ -138,7 +139,7 @@ int share_rules_system(const struct judge *judge, struct error *err)
 /* --- people ---------------------------------------------------------------------------------- */
 
 /* Applies a rule to a directory. `kind` describes the directory, for example "the home directory".
- * If `way` is set, also judges the directories on the path to it. */
+ * If `way` is set, also judges the names on the path to the directory. */
 static int apply_named(const struct judge *judge, const char *kind, const char *path,
 		       enum reach reach, bool way, struct error *err)
 {

@@ -30,8 +30,8 @@ static int check_rights(const char *path, const struct spot *spot, bool read_onl
 			path);
 	/* On Linux, the host's process that serves the share is root only in its user namespace,
 	 * which contains the user and the user's own group. So it has root's rights only to files
-	 * that belong to both. To a directory with another group, it has only the rights of other
-	 * users. */
+	 * whose owner and group are both in the namespace. To a directory with another group, it
+	 * has only the rights of "other users". */
 	if (!(spot->st.st_mode & S_IXOTH) && spot->st.st_gid != getegid())
 		return error_set(
 			err, ERR_DENIED,
@@ -51,7 +51,8 @@ static int open_share_dir(const struct share_wish *wish, struct error *err)
 
 	if (fd < 0 && errnum == ELOOP && wish->direct &&
 	    (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode))) {
-		/* If the path has a link of another user, the error names this reason. */
+		/* If the path was refused because of a link of another user, the error of
+		 * own_links_dir() says so, and is reported. */
 		autoclose int followed = own_links_dir(path, &why);
 
 		if (followed < 0 && why.code == ERR_DENIED && why.errnum == 0)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The rules that decide which directories of the host may be shared with a guest. The same rules
- * apply to every command and request that names a directory. They refuse these directories:
+ * apply to every command and request that names a directory. These directories are refused:
  *
- * - The system's own: / /home /usr and the like themselves; /etc and the like with everything below
+ * - Of the system: / /home /usr and the like themselves; /etc and the like with everything below
  *   (places.c has the table); and directories that contain the home of a user.
  * - File systems that the kernel makes up (proc, sysfs and the like), at any mount point.
  * - State directories and caches of microagent, everything in them, and directories that contain
- *   them: a guest that could write to them would decide for its own supervisor. Those above the
- *   shared directory are found by their markers. Those below it are found by the known paths
- *   (own_dirs.h). No tree is searched.
+ *   them: a guest that could write to them would control its own supervisor. Directories above the
+ *   shared directory are found by their markers, and directories below it by the known paths
+ *   (own_dirs.h). No directory is searched.
  * - Directories that contain the programs and libraries that run now, or a directory of PATH,
  *   unless the share is read-only.
  * - Directories with keys, everything in them, directories that contain them, and the user's own
@@ -18,11 +18,11 @@
  *   example a link, unless the share is read-only (way.c).
  *
  * Directories are not compared by name, but by device and inode, and by their paths within their
- * file systems. So neither a link nor a bind mount leads around a rule. A refused directory must
- * not be mounted below the shared directory either.
+ * file systems. So a rule applies to a directory by whatever link or bind mount it is named. A
+ * refused directory must not be mounted below the shared directory either.
  *
- * A directory of another user is refused, because only the user's own id has a meaning in a share.
- * Another user also cannot decide which directory a path means, by a link on that path
+ * A directory of another user is refused, because a share can map only the user's own id. A link of
+ * another user on the path is not followed, so no other user decides which directory is shared
  * (own_links.h).
  *
  * The functions return a descriptor of the checked directory, and its path is not resolved a second
@@ -43,14 +43,14 @@ struct share_wish {
 	const char *state_dir;
 	bool read_only;
 	bool anyway; /* directories with keys, and the user's home, are allowed too */
-	bool direct; /* no link on the path is followed, because another user or a guest could have
-		      * made it */
-	const json_t *programs; /* paths of the programs that the backend runs; the caller keeps the
-				 * array */
+	bool direct; /* a path with a link is refused, because another user or a guest could have
+		      * made the link */
+	const json_t *programs; /* array of the paths of the programs that the backend runs; the
+				 * caller releases it */
 };
 /* Returns true if the path is inside a share to which the guest may write. `shares` is a list of
- * shares as in a config. The guest could put a link on such a path, so the caller opens it with
- * `direct`. The function compares only the texts of the paths, which are absolute. */
+ * shares as in a config. The guest could put a link on such a path, so the caller then opens the
+ * path with `direct`. The function compares only the texts of the paths, which must be absolute. */
 bool share_is_within(const char *path, const json_t *shares);
 /*
  * Opens wish->path with O_PATH if it may be shared. Returns a descriptor, which the caller closes.
@@ -58,8 +58,8 @@ bool share_is_within(const char *path, const json_t *shares);
  * reason is REASON_SHARE_OF_KEYS if `anyway` would help.
  */
 int share_open_allowed(const struct share_wish *wish, struct error *err);
-/* Opens a directory for reading, so that this process can copy from it. Applies the rules, except
- * that any user may own the directory. Returns a descriptor, which the caller closes. */
+/* Opens a directory for reading, so that this process can copy from it. Applies the same rules, but
+ * accepts a directory of another user too. Returns a descriptor, which the caller closes. */
 int share_open_to_copy(const struct share_wish *wish, struct error *err);
 
 #endif

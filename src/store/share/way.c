@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges each directory that a path passes through. The system searches each name of a path in a
- * directory. A guest that may write to that directory can replace the name by a link or another
- * directory. So it is not enough to check where the path ends now.
+ * Judges each directory on a path. The system searches each name of a path in a directory. A guest
+ * that may write to that directory can replace the name by a link or another directory. So it is
+ * not enough to check the directory to which the path leads now.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,16 +30,16 @@ void share_way_free(struct share_way *way)
 	*way = (struct share_way){0};
 }
 
-/* Finds out whether the directory that is open as `at` is a part of the shared directory, without
- * using an earlier result. If the directory is inside the shared directory, by its path or by its
- * location in the file system, sets out->in_share. Otherwise sets out->row to the mount below the
- * shared directory that shows the directory, if there is one. */
+/* Finds out whether the shared directory contains the directory that is open as `at`. Uses no
+ * earlier result. Sets out->in_share if the directory is in the shared directory, by its path or by
+ * its location in the file system. Otherwise sets out->row to the mount below the shared directory
+ * that shows the directory, or to NULL. */
 static int look_at(const struct judge *judge, int at, struct share_looked_dir *out,
 		   struct error *err)
 {
 	auto_spot struct spot place = SPOT_NONE;
-	/* The descriptor is duplicated. Opening the directory by a name would need the right to
-	 * search it. */
+	/* Duplicates the descriptor, because opening the directory again by a name would need the
+	 * right to search it. */
 	int fd = fcntl(at, F_DUPFD_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -53,8 +53,8 @@ static int look_at(const struct judge *judge, int at, struct share_looked_dir *o
 	return 0;
 }
 
-/* Checks the directory. Uses an earlier result if there is one, because most paths begin with the
- * same directories. */
+/* Does what look_at() does, but uses the result of an earlier call for the same directory, because
+ * most paths begin with the same directories. */
 static int look(const struct judge *judge, int at, struct share_looked_dir *out, struct error *err)
 {
 	struct share_looked *looked = judge->looked;
@@ -79,8 +79,8 @@ static int look(const struct judge *judge, int at, struct share_looked_dir *out,
 	return 0;
 }
 
-/* Notes a name that the guest could replace. If there are several, the first link is noted, or the
- * first name if none is a link. */
+/* Notes a name that the guest could replace. Of several names, `way` keeps the first link, or the
+ * first name if no name is a link. */
 static int note(struct share_way *way, int at, const char *name, bool is_link,
 		const struct share_looked_dir *dir, struct error *err)
 {
@@ -134,12 +134,12 @@ int share_way_look(const struct judge *judge, const char *path, struct share_way
 			walk_stand_at(&walk, place);
 			continue;
 		}
-		/* The remaining names do not exist, or cannot be reached. Or they have more links
-		 * than the kernel follows. */
+		/* The next name does not exist or cannot be opened, or the path has more links than
+		 * the kernel follows. */
 		if (!is_link || walk_follow(&walk, name, &ignored) < 0)
 			goto end;
 	}
-	/* The path ends with this directory. This directory is checked too, because names will be
+	/* The path ends with the current directory, which is checked too, because names will be
 	 * searched in it. */
 	if (look(judge, walk.at, &dir, err) < 0)
 		return -1;

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* The first number of an account of a person. Lower numbers are services of the system. The account
- * `nobody` has a number above PERSON_LAST. */
+/* The numbers of the accounts of people. Lower numbers are accounts for services of the system, and
+ * the number of the account `nobody` is above PERSON_LAST. */
 #define PERSON_FIRST 501
 #define PERSON_LAST INT32_MAX
 
@@ -81,7 +81,8 @@ int share_each_home(share_path_fn *fn, void *data, struct error *err)
 	int status = 0;
 
 	setpwent();
-	/* getpwent() is safe here, since each thread has its own entry, getpwent(3). */
+	/* getpwent() is safe in several threads here, because on macOS each thread has its own
+	 * position in the list (getpwent(3)). */
 	/* cppcheck-suppress getpwentCalled */
 	while (status == 0 && (entry = getpwent()))
 		if (is_user_account(entry->pw_uid))

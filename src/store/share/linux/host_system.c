@@ -11,8 +11,8 @@
 #include "base/cleanup.h"
 #include "base/platform/linux/kernel_fs.h"
 
-/* The first and last number of the accounts of people. The numbers between root and PERSON_FIRST
- * are services, whose "homes" are parts of the system. */
+/* The numbers of the accounts of people. The accounts between root (0) and PERSON_FIRST are
+ * services, whose home directories are parts of the system. */
 #define PERSON_FIRST 1000
 #define PERSON_LAST 59999
 
@@ -31,7 +31,7 @@ const struct share_place share_places[] = {
 	{"/run", REACH_BELOW},
 	{"/var", REACH_BELOW},
 	{"/boot", REACH_BELOW},
-	/* Directories of root with programs that all users of the host run and trust. /tmp has
+	/* Directories of root with programs that all users of the host run and trust. /tmp contains
 	 * files of all users. */
 	{"/usr", REACH_ITSELF},
 	{"/usr/local", REACH_ITSELF},
@@ -88,8 +88,8 @@ int share_each_home(share_path_fn *fn, void *data, struct error *err)
 	return 0;
 }
 
-/* Calls `fn` once for each file in /proc/thread-self/maps, where all lines about one file follow
- * each other. */
+/* Calls `fn` once for each file in /proc/thread-self/maps. The lines about one file follow each
+ * other there, so a path that is the same as the last one is skipped. */
 int share_each_loaded(share_path_fn *fn, void *data, struct error *err)
 {
 	autofile FILE *maps = fopen("/proc/thread-self/maps", "re");
