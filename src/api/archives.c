@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks the archives of bundles, which every prepare unpacks again. */
+/* Checks the archives of bundles. The command prepare unpacks them each time. */
 #include <errno.h>
 #include <unistd.h>
 

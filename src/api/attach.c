@@ -24,7 +24,7 @@ static bool is_mode(const char *text)
 	return strcmp(text, "ro") == 0 || strcmp(text, "rw") == 0;
 }
 
-/* Cuts ":TAIL" off the end of `text`, and returns TAIL. Returns NULL if `text` has no colon. */
+/* Cuts the last ":TAIL" off `text`, and returns TAIL. Returns NULL if `text` has no colon. */
 static char *cut_tail(char *text)
 {
 	char *colon = strrchr(text, ':');
@@ -149,9 +149,10 @@ static json_t *share_json(const char *word, size_t index, struct error *err)
 	return attach_share(word, tag, err);
 }
 
-/* Replaces the item's path by the same path without links, and sets `direct`, so that no link is
- * followed when the path is opened later. Sets `direct` even if the path leads nowhere now, because
- * a guest may have caused this for the time of the check. */
+/* Replaces the item's path by the path of the same file without links, and sets `direct`, so that
+ * no link is followed when the path is opened later. Sets `direct` also if the path does not exist
+ * now, because a guest may have removed a directory of the path only for the moment of this
+ * check. */
 static int settle(json_t *item, char *(*end_of)(const char *path, struct error *err),
 		  struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Returns whether machines of the backend can run on the operating system of this host. */
+/* Returns true if machines of the backend can run on the operating system of this host. */
 #include <string.h>
 
 #include "api/api.h"

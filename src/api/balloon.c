@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks the live supervisor to change the balloon. The protocol has no command for the balloon, so
- * the request goes over the control socket. */
+ * the request is sent directly to the live supervisor's control socket. */
 
 #include "api/api.h"
 #include "api/explain.h"

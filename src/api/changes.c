@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells what a guest has changed in the directories that are shared with it. */
+/* Finds what a guest has changed in the directories that are shared with it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +15,13 @@
 #include "store/share/autorun.h"
 #include "store/share/rules.h"
 
-/* Searches one directory, and appends what is found to `shares`. If the directory cannot be
- * searched, appends the reason instead. */
+/* Searches one directory, and appends an object with the result to `shares`. If the directory
+ * cannot be searched, the object has the reason. */
 static int append_search(json_t *shares, const char *path, bool direct, int64_t since_ns,
 			 struct error *err)
 {
-	/* A directory that holds keys is searched too (`anyway`): the guest has this directory
-	 * already, and the search gives the guest nothing more. */
+	/* A directory that holds keys is searched too (`anyway`): the guest already has this
+	 * directory, so the search gives the guest no more access. */
 	const struct share_wish wish = {
 		.path = path, .read_only = true, .anyway = true, .direct = direct};
 	struct autorun_found found = {0};
@@ -81,8 +81,8 @@ static bool is_listed(const json_t *shares, const char *path)
 	return false;
 }
 
-/* Searches the writable directories of a record's list. A directory that is in two records is
- * searched once. */
+/* Searches those directories of a record's list to which the guest may write. A directory that is
+ * in two records is searched only once. */
 static int append_all(json_t *shares, const json_t *listed, int64_t since_ns, struct error *err)
 {
 	const json_t *share;

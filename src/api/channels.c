@@ -34,7 +34,8 @@ static const char *last_of(const char *text, size_t len, char c)
 	return len > 0 ? text + len - 1 : NULL;
 }
 
-/* Puts a host into `out` in the form of the contract, in which an IPv6 address has no brackets. */
+/* Puts a host into `out` in the form of the protocol (docs/protocol.md), where an IPv6 address has
+ * no brackets. */
 static int put_host(json_t *out, const char *text, size_t len, struct error *err)
 {
 	bool bracketed = len > 2 && text[0] == '[' && text[len - 1] == ']';

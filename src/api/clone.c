@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a new workspace from a workspace at rest. The new workspace has a copy of each disk, and a
- * new identity. */
+/* Makes a new workspace from a workspace that does not run. The new workspace has a copy of each
+ * disk to which a guest can write, and a new identity. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,8 +29,8 @@ static int copy_disk(struct creation *made, json_t *object, const char *key, con
 	return json_put_string(object, key, copy, err);
 }
 
-/* Copies the disks that a guest can write to. Both workspaces use the same read-only disks, and the
- * same bases of layers. */
+/* Copies the disks to which a guest can write. Read-only disks, and disks under layers, are not
+ * copied: both workspaces use the same files. */
 static int copy_disks(struct creation *made, json_t *config, struct error *err)
 {
 	json_t *disk;
@@ -54,8 +54,8 @@ static int copy_disks(struct creation *made, json_t *config, struct error *err)
 	return 0;
 }
 
-/* Makes the clone. The caller must hold the lease of the source, so that no process starts the
- * source meanwhile. */
+/* Makes the clone. The caller must hold the lease of the source, so that nobody starts the source
+ * while its disks are copied. */
 static int clone_held(struct microagent *agent, const struct contract_backend *backend,
 		      const json_t *recorded, const char *target, json_t **response,
 		      struct error *err)

@@ -14,7 +14,8 @@ int microagent_console_open(struct microagent *agent, const char *name, struct e
 		return -1;
 	config = request_state_config(agent, err);
 	/* The path of the socket in the supervisor's answer may be too long for a socket address.
-	 * So the socket is dialled by its name in the open directory. */
+	 * So this function connects to the socket by its name in the open directory of the
+	 * workspace. */
 	if (config && request_call_with(agent, options, "console", name, config, NULL, err) == 0)
 		fd = sock_connect_at(existing.ws.fd, "console.sock", err);
 	open_workspace_close(&existing);

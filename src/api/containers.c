@@ -16,7 +16,7 @@
 #include "store/audit.h"
 
 /* An archive in the "newc" form (Documentation/driver-api/early-userspace/buffer-format.rst) that
- * is empty except for its end. */
+ * has only the entry that marks the end. */
 #define ZERO "00000000"
 static const char empty_archive[] =
 	"070701" ZERO ZERO ZERO ZERO	    /* inode, mode, owner, group */
@@ -44,7 +44,7 @@ int containers_create(struct microagent *agent, const char *name,
 	return workspace_write(&made.ws, SANDBOX_RECORD, sandbox, STORE_NO_SYNC, err);
 }
 
-/* The options for a supervisor, and the descriptors that these options name. */
+/* The options for a supervisor, and the descriptors to which these options refer by number. */
 struct handing {
 	char words[SUPERVISOR_OPTIONS_MAX][48];
 	const char *options[SUPERVISOR_OPTIONS_MAX + 1];
@@ -60,7 +60,8 @@ static void add_number_word(struct handing *h, const char *option, int value)
 	h->options[h->nwords++] = word;
 }
 
-/* Adds descriptors that the supervisor gets, and an option that names the first of them. */
+/* Adds descriptors that the supervisor inherits, and an option with the number of the first of
+ * them. */
 static void hand_over(struct handing *h, const char *option, const int *fds, size_t count)
 {
 	add_number_word(h, option, SUPERVISOR_HANDED + (int)h->nfds);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the contract document, which contains what each backend says about itself. */
+/* Makes the document of `microagent contract`: what each backend says about itself. */
 #include "contract/contract.h"
 
 #include <errno.h>
@@ -41,9 +41,9 @@ static json_t *trials_of(const struct contract_backend *backend, struct error *e
 	return steal_ptr(&list);
 }
 
-/* Returns a JSON object that says what a backend supports. The output of the supervisor on this
- * host is used rather than the stored entry, because the supervisor and this library may have
- * different versions. */
+/* Returns a JSON object that says what a backend supports. If this host has the backend's
+ * supervisor, its output is used and not the stored entry, because the supervisor may have another
+ * version than this library. */
 static json_t *support_of(const struct contract_backend *backend, const json_t *stored,
 			  struct error *err)
 {

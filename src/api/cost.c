@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures what a machine costs: how long each step of a start and of a command takes, and how much
- * memory each process has. */
+/* Measures what a machine costs: the time of each step of a start and of a command, and the memory
+ * of each process. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -112,8 +112,8 @@ static int time_exec_over(struct timed_exec *timed, const struct workspace *ws, 
 	if (timed->fd < 0)
 		return -1;
 	timed->times.reached_ns = clock_mono_ns() - timed->began_ns;
-	/* dial_blocking() has sent the request together with the CONNECT line. Of a large request
-	 * it may have sent only a part, and the rest is sent here. */
+	/* dial_blocking() sends the request together with the CONNECT line, but may send only the
+	 * beginning of a large request. The remaining bytes are sent here. */
 	if (request->len && fd_write_all(timed->fd, buf_bytes(request), request->len, err) < 0)
 		return -1;
 	while (!timed->ended)
@@ -146,8 +146,8 @@ int microagent_time_exec(struct microagent *agent, const char *name,
 /* --- memory ---------------------------------------------------------------------------------- */
 
 /* Adds an entry for the process and its memory. `started` is the recorded start time of the
- * process, or NULL. If the start time differs, the pid now belongs to another process, and no entry
- * is added. */
+ * process, or NULL if none is recorded. If the process with this pid has another start time, it is
+ * another process, and no entry is added. */
 static int add_process(json_t *list, const char *name, json_t *pid, const json_t *started,
 		       struct error *err)
 {
@@ -177,8 +177,8 @@ static int add_process(json_t *list, const char *name, json_t *pid, const json_t
 	return json_array_append(list, entry) < 0 ? error_errno(err, ENOMEM, "processes") : 0;
 }
 
-/* Adds an entry for the guard, which is the parent of the live supervisor. The pid of the guard is
- * in no record. */
+/* Adds an entry for the guard, which is the parent of the live supervisor. No record has the pid of
+ * the guard, so the pid is found as that of the parent. */
 static int add_guard(json_t *list, const json_t *runtime, struct error *err)
 {
 	pid_t keeper = (pid_t)json_integer_value(json_object_get(runtime, "supervisorPid"));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a workspace up to the point where the supervisor takes it over. Until then the workspace
- * has only its directory, which is marked as unfinished and holds the clone of the image, and the
- * config by which the supervisor will prepare or run the workspace. Later the supervisor writes the
- * records in the directory. The directory of a session also gets a record of the session.
+ * Makes a workspace, up to the point where the supervisor prepares or runs it. Until then the
+ * workspace is only a directory, which is marked as unfinished and has the clone of the image. This
+ * code also makes the config that the supervisor then gets. The supervisor writes the records in
+ * the directory. The directory of a session also gets session.json.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,8 @@
 
 #define ROOTFS "rootfs.ext4"
 
-/* Removes the mark while its lock is held. Without the lock, another process could already have
- * made a new mark of the same name, and this new mark would be removed. */
+/* Removes the mark while its lock is held. Without the lock, another process could make a new mark
+ * of the same name, and this function would then remove the new mark. */
 static void drop_mark(struct creation *made)
 {
 	if (made->mark < 0)
@@ -66,12 +66,12 @@ void creation_undo(struct creation *made)
 {
 	struct stat st;
 
-	/* If the directory has no link any more, the supervisor has removed the directory, and the
-	 * name may belong to another workspace. */
+	/* If the directory has no name any more, the supervisor has removed it, and another
+	 * workspace may have the same name now. */
 	if (!made->ws.id || fstat(made->ws.fd, &st) < 0 || st.st_nlink == 0)
 		return;
-	/* If the lease is held, the supervisor still works in the directory, and cleans up itself.
-	 */
+	/* If the lease is held, a supervisor still works in the directory, and will remove it
+	 * itself. */
 	if (!lease_is_held(&made->ws))
 		(void)trash_remove(&made->dir, made->ws.id, NULL);
 }
@@ -89,8 +89,8 @@ int spec_architecture(const char *name, enum architecture *out, struct error *er
 	return 0;
 }
 
-/* Sets the error for a name that is taken. The error says whether the name belongs to a workspace,
- * which the user may delete, or to a file that this program must not touch. */
+/* Sets the error for a name that already exists. The message says whether the name is that of a
+ * workspace, which the user may delete, or that of a file that this program must not touch. */
 static int explain_taken(const char *name, const struct creation *made, struct error *err)
 {
 	char path[NAME_ROOM + 32];
@@ -119,8 +119,8 @@ int clone_with_digest(int from, int dir, const char *name, const char **method, 
 	char digest[DIGEST_TEXT];
 	autoclose int clone = -1;
 
-	/* Computes the digest of the image once, and remembers it. Without this digest, prepare
-	 * would hash each clone. */
+	/* Computes the digest of the image once, and remembers it. If this digest is remembered,
+	 * the command prepare need not read each clone. */
 	if (digest_key(from, DIGEST_FILE, &before, NULL) == 0 && before.settled)
 		(void)digest_of(from, DIGEST_FILE, digest, NULL);
 	if (path_clone_file_at(from, dir, name, 0600, method, err) < 0)
@@ -131,8 +131,8 @@ int clone_with_digest(int from, int dir, const char *name, const char **method, 
 	return 0;
 }
 
-/* Makes the directory, and marks it as unfinished, so that no list shows it yet. If the name is
- * taken, errnum of the error is EEXIST, and the caller can choose another name. */
+/* Makes the directory, and marks it as unfinished, so that no list shows it yet. If the name
+ * already exists, the error has the errno EEXIST, and the caller can choose another name. */
 static int make_marked(const char *name, struct creation *made, struct error *err)
 {
 	made->name = strdup(name);
@@ -141,8 +141,8 @@ static int make_marked(const char *name, struct creation *made, struct error *er
 	made->mark = unfinished_mark(&made->dir, name, err);
 	if (made->mark < 0)
 		return -1;
-	/* If two processes make a directory of the same name at the same time, one of the two gets
-	 * EEXIST. */
+	/* If two processes make a directory of the same name at the same time, one of them gets
+	 * EEXIST here. */
 	if (mkdirat(made->dir.fd, name, 0700) < 0) {
 		if (errno != EEXIST)
 			return error_errno(err, errno, "%s/%s", made->dir.path, name);
@@ -173,8 +173,8 @@ int image_open(const struct cache_image *image, struct error *err)
 	if (fd < 0)
 		return why.errnum ? error_errno(err, why.errnum, "image %s", path)
 				  : error_copy(err, &why);
-	/* The file may be the disk of a running workspace. If the machine may write to this disk,
-	 * file_take() fails. */
+	/* The file may be the disk of a running workspace. If that workspace's machine can write to
+	 * the disk, file_take() fails. */
 	if (ext4_check(fd, path, err) < 0 || file_take(fd, path, true, err) < 0)
 		return -1;
 	return steal_fd(&fd);
@@ -224,8 +224,8 @@ static int creation_clone(const struct microagent *agent, const char *name,
 	return 0;
 }
 
-/* Moves the creation from `made` to `out`. The workspace has a pointer to its state directory,
- * which is a member of the creation, so this pointer is changed too. */
+/* Moves the creation from `made` to `out`. Also changes the pointer in out->ws, which pointed to
+ * the member `dir` of `made`. */
 static void creation_hand_over(const struct creation *made, struct creation *out)
 {
 	*out = *made;
@@ -267,8 +267,8 @@ bool creation_has_command(const struct creation *made, const struct microagent_s
 	       (made->runs && json_array_size(made->image.cmd));
 }
 
-/* Puts the command into the config. The words of the spec are the whole command line. Without such
- * words the command is the image's entrypoint and default arguments. */
+/* Puts the command into the config. If the spec has a command, its words are the whole command
+ * line. Otherwise the command is the image's entrypoint and default arguments. */
 static int put_command(json_t *config, const struct creation *made,
 		       const struct microagent_spec *spec, struct error *err)
 {
@@ -307,8 +307,8 @@ static int put_env(json_t *config, const struct creation *made, const struct mic
 }
 
 /* Records from which image the workspace was made. Records nothing for an image that is not in the
- * cache: other hosts do not know the name of a user's file, and the image of a session is recorded
- * with its base. */
+ * cache: the path of a user's file means nothing on other hosts, and for a session, the base's
+ * record has the image. */
 static int put_image(json_t *config, const struct creation *made, struct error *err)
 {
 	const struct cache_image *image = &made->image;
@@ -371,8 +371,8 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 	    put_command(config, made, spec, err) < 0 || put_env(config, made, spec, err) < 0 ||
 	    json_put_optional(config, "cwd", made->image.cwd, err) < 0)
 		return NULL;
-	/* The user that the image names is not put into the config, because the agent in the guest
-	 * knows this user. */
+	/* Only the user in the spec is put into the config. The agent in the guest finds the
+	 * image's default user by itself. */
 	if (json_put_optional(config, "user", spec->user, err) < 0)
 		return NULL;
 	if (spec->timeout_seconds &&

@@ -13,8 +13,8 @@
 #include "channel/guest_init.h"
 #include "channel/hasher.h"
 
-/* Returns whether the initrd of a kernel has the digest that was recorded with the kernel. Returns
- * true also if the initrd cannot be read or was not recorded. */
+/* Returns false if the initrd of a kernel does not have the digest in the kernel's record. Returns
+ * true if it has this digest, if no digest is recorded, or if the initrd cannot be read. */
 static bool has_recorded_initrd(const struct cache_kernel *kernel)
 {
 	autoclose int fd = open(kernel->initrd, O_RDONLY | O_CLOEXEC);
@@ -56,9 +56,11 @@ void doctor_kernel(const struct microagent *agent, const json_t *host, struct fi
 	cache_kernel_free(&kernel);
 }
 
-/* The result of comparing this build's agent with the agents in the initrds of all kernels. */
+/* The result of comparing the microagent-init of this version with those in the initrds of all
+ * kernels. */
 struct agents {
-	struct buf other;   /* names of the kernels that have another agent: "a, b" */
+	struct buf other;   /* names of the kernels whose initrd has another microagent-init: "a,
+			     * b" */
 	struct buf unknown; /* architectures whose kernels cannot be compared: "amd64, arm64" */
 	enum architecture last;
 	struct error why; /* the reason why the first kernel in `unknown` cannot be compared */
@@ -78,8 +80,8 @@ static int add_agent(struct agents *agents, const struct cache_kernel *kernel, s
 	case GUEST_INIT_UNKNOWN:
 		break;
 	}
-	/* The list has the kernels of one architecture one after the other, so an architecture is
-	 * added only once. */
+	/* In the list, kernels of the same architecture follow each other. So this test adds each
+	 * architecture only once. */
 	if (unknown->len && agents->last == kernel->architecture)
 		return 0;
 	if (!unknown->len)
@@ -109,8 +111,8 @@ static void tell_agents(struct agents *agents, struct finding *out)
 	}
 }
 
-/* Checks the agents in the initrds. A machine boots the agent in its kernel's initrd, which may be
- * of another version than this program. */
+/* Checks the agent (microagent-init) in each initrd. A machine boots the agent that is in its
+ * kernel's initrd, and this agent may have another version than this program. */
 void doctor_guest_agent(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	struct agents agents = {.other = BUF_INIT(0), .unknown = BUF_INIT(0)};
@@ -204,8 +206,8 @@ static int open_nearest(const char *path, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "%s", dir) : fd;
 }
 
-/* Checks how the disks of sessions are cloned. The check tries a reflink, because the name of a
- * file system does not show whether it can clone files. */
+/* Checks how the disks of sessions are cloned. The check makes a reflink as a test, because the
+ * type of a file system does not show whether it can make reflinks. */
 void doctor_session_disks(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	struct error why = {0};

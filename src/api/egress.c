@@ -14,10 +14,10 @@
 #include "base/prefix.h"
 #include "contract/request.h"
 
-#define LIST_BYTES 65536u /* the greatest size of a list file */
+#define LIST_BYTES 65536u /* the greatest size of a list file in bytes */
 
-/* Returns whether the word is a prefix with a "/", and stores the prefix. An address without a "/"
- * does not count, because a reader could take it for a name. */
+/* Returns true if the word is an address prefix with a "/", such as 10.0.0.0/8, and stores the
+ * prefix. Returns false for an address without a "/", because a user could take it for a name. */
 static bool is_prefix(const char *word, struct prefix *out)
 {
 	return strchr(word, '/') && prefix_parse(word, out) == 0;
@@ -65,8 +65,8 @@ static int add_egress_word(json_t *out, const char *word, struct error *err)
 		       : 0;
 }
 
-/* Adds the words of a list file to `out`. A line has at most one word. Blanks around the word and a
- * comment after it are skipped. */
+/* Adds the words of a list file to `out`. A line has at most one word. Blanks around the word, and
+ * a comment after the word, are skipped. */
 static int add_list_file(json_t *out, const char *path, struct error *err)
 {
 	static const char blanks[] = " \t\r";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes config.network.egress from the words and the lists of words that people write.
- * config.network.egress says which hosts a machine on nat may reach by name. */
+/* Makes config.network.egress from the words and the files with words that users write.
+ * config.network.egress has the names that a machine on nat may reach. */
 #ifndef API_EGRESS_H
 #define API_EGRESS_H
 
@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "microagent.h"
 
-/* In egress_lists.c: returns the words of a built-in list, NULL-terminated. Returns NULL if no list
- * has that name. */
+/* Returns the words of a built-in list; the last element is NULL. Returns NULL if no list has that
+ * name. Defined in egress_lists.c. */
 const char *const *egress_list(const char *name);
 
 /* Puts "egress" into `network`, the network of a config, if any member of `egress` is set. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The built-in lists of --egress-from. A list names only the hosts that a package manager needs to
- * install packages from its own registry. The lists are described in microagent-network(1). A user
- * who needs another list writes a file.
+ * install packages from its own registry. microagent-network(1) describes the lists. A user who
+ * needs another list can write a file.
  */
 #include "api/egress.h"
 
@@ -13,7 +13,8 @@
 static const char *const npm[] = {"registry.npmjs.org", "registry.yarnpkg.com", NULL};
 static const char *const pypi[] = {"pypi.org", "files.pythonhosted.org", NULL};
 static const char *const debian[] = {"deb.debian.org", "security.debian.org", NULL};
-/* Any user can publish any file on these hosts, because publishing is their purpose. */
+/* On these hosts, any user can publish any file, so this list does not protect against sending data
+ * out. */
 static const char *const github[] = {"github.com",
 				     "api.github.com",
 				     "codeload.github.com",

@@ -14,8 +14,8 @@ int microagent_exec(struct microagent *agent, const char *name, const struct mic
 		return -1;
 	result = explain_must_run(&existing.ws, err);
 	if (result == 0 && stream_exec(&existing.ws, exec, streams, outcome, &why) < 0) {
-		/* ERR_INVALID means that the command's words are wrong. The state of the guest does
-		 * not explain such an error, so the error stays as it is. */
+		/* ERR_INVALID means that the command's words are wrong. Such an error has nothing
+		 * to do with the state of the guest, so it is not changed. */
 		if (why.code != ERR_INVALID)
 			explain_lost(&existing.ws, &why);
 		result = error_copy(err, &why);

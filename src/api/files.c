@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads and writes files of a workspace. If the workspace runs, the agent in its guest does this.
- * If the workspace is at rest, a reader (reader.h) reads or writes its disk. Artifacts are always
- * read without the guest's help: the disk of a running workspace is copied while its file system is
- * frozen, and the reader's machine reads the copy.
+ * Reads and writes files of a workspace. If the workspace runs, the agent in its guest reads and
+ * writes the files. If the workspace does not run, a reader (reader.h) does it on the workspace's
+ * disk. Outputs are never read by the guest itself: if the workspace runs, its disk is copied while
+ * the file system is frozen, and a reader reads the copy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static void subject_close(struct subject *s) /* accepts a zeroed subject */
 static void subject_move(struct subject *from, struct subject *to)
 {
 	*to = *from;
-	/* The workspace has a pointer to its state directory, whose address has changed. */
+	/* The workspace has a pointer to its state directory, which is now at another address. */
 	to->existing.ws.dir = &to->existing.dir;
 	*from = (struct subject){0};
 }
@@ -68,8 +68,8 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	    workspace_state(ws, &state, NULL, err) < 0)
 		return -1;
 	s.running = state == STATE_RUNNING && alive;
-	/* If the lease of a workspace at rest is held, another reader holds it, and reader_hold()
-	 * waits until that reader has ended. */
+	/* If a workspace does not run, but its lease is held, another reader holds the lease.
+	 * reader_hold() waits until that reader has ended. */
 	if (alive && !s.running && state != STATE_PREPARED && state != STATE_HALTED &&
 	    state != STATE_STOPPED && state != STATE_FAILED)
 		return kind_say(KIND_BUSY, ws->id, state_names[state], ERR_CONFLICT, err);
@@ -77,7 +77,7 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	return 0;
 }
 
-/* --- a disk at rest, or a copy of it -------------------------------------------------------- */
+/* --- the disk, or a copy of the disk -------------------------------------------------------- */
 
 struct copying {
 	const struct place *from;
@@ -122,8 +122,8 @@ static int open_disk(const struct subject *s, const struct place *place, enum re
 	return reader_boot(reader, s->config, &what, use, err);
 }
 
-/* A request about a path. run() gets the path in two forms: `path` of this struct is the path in
- * the guest of the workspace, and `within` is the same path below the root of the transfer. */
+/* A request about a path. run() gets the path in two forms: reading->path is the path in the guest
+ * of the workspace, and `within` is the path of the same file below the root of the transfer. */
 struct reading {
 	int (*run)(const struct reading *reading, const struct transfer *transfer,
 		   const char *within, struct error *err);
@@ -144,7 +144,7 @@ static int read_tree(const struct reading *r, const struct transfer *transfer, c
 	return transfer_out(transfer, within, r->path, r->target, err);
 }
 
-/* Reads from the disk by a reader. No program of the workspace takes part. */
+/* Reads from the disk with a reader. No program of the workspace is run. */
 static int read_disk(struct microagent *agent, const struct subject *s,
 		     const struct reading *reading, struct error *err)
 {
@@ -166,7 +166,7 @@ static int read_disk(struct microagent *agent, const struct subject *s,
 	return status;
 }
 
-/* Reads by the agent if the workspace is running, else from the disk. */
+/* Lets the agent read if the workspace runs. Otherwise lets a reader read from the disk. */
 static int read_subject(struct microagent *agent, const struct subject *s,
 			const struct reading *reading, struct error *err)
 {
@@ -212,7 +212,7 @@ static int check_path(const char *path, struct error *err)
 				 path);
 }
 
-/* Checks that a copy out of a guest has exactly one target: a path of the host or an open file. */
+/* Checks that a copy from a guest has exactly one target: a path of the host, or an open file. */
 static int check_target(const char *host_path, const struct microagent_copy *options,
 			struct error *err)
 {
@@ -233,7 +233,7 @@ static const char *base_name(char *clean)
 	return *name ? name : "root";
 }
 
-/* Opens the target of a copy out of a guest. `path` is the clean path of the copied file in the
+/* Opens the target of a copy from a guest. `path` is the clean path of the copied file in the
  * guest. */
 static int open_target(char *path, const char *host_path, const struct microagent_copy *options,
 		       struct tree_target *out, struct error *err)
@@ -301,9 +301,9 @@ static int write_within(struct reader *reader, const struct subject *s, const st
 	return transfer_in(&transfer, host_path, place->within, name, err);
 }
 
-/* Writes to the disk of a workspace at rest. Until the first start, the disk must agree with the
- * record of prepare. So a workspace that was never started is prepared again after the copy, even
- * if the copy failed half-way. */
+/* Writes to the disk of a workspace that does not run. Before the first start, the disk must have
+ * the digest that the command prepare recorded. So a workspace that was never started is prepared
+ * again after the copy, even if the copy failed half-way. */
 static int write_disk(struct microagent *agent, const struct subject *s, const char *host_path,
 		      const char *path, const char *name, const struct microagent_copy *options,
 		      struct error *err)
@@ -327,9 +327,9 @@ static int write_disk(struct microagent *agent, const struct subject *s, const c
 	return status;
 }
 
-/* Returns the host's path that the copy opens, as a new string. If `within` is the root of the
- * path, the path is cleaned as an absolute path, and then made relative again, because messages
- * show the relative path. */
+/* Returns the path of the host that the copy opens, as a new string. If `within` is a descriptor of
+ * the directory that counts as the path's root, the path is cleaned like an absolute path, and then
+ * made relative again, because messages show the relative path. */
 static char *host_source(const char *host_path, int within, struct error *err)
 {
 	autofree char *rooted = within > 0 ? path_join("/", host_path, err) : NULL;
@@ -355,7 +355,8 @@ int microagent_copy_in(struct microagent *agent, const char *name, const char *h
 
 	if (check_path(path, err) < 0)
 		return -1;
-	/* The file is checked here, so that no machine is booted for a file that cannot be read. */
+	/* Checks the file before a machine is booted, because booting takes time, and the file may
+	 * be unreadable. */
 	if (clean && given->within <= 0 && access(clean, R_OK) < 0)
 		return error_errno(err, errno, "%s", host_path);
 	if (!clean || subject_open(agent, name, &s, err) < 0)
@@ -374,7 +375,8 @@ static int read_listing(const struct reading *r, const struct transfer *transfer
 	return transfer_listing(transfer, r->verb, within, r->entries, err);
 }
 
-/* Asks the guest for a listing. Returns the entries in the order in which the guest sends them. */
+/* Asks the guest or a reader for a listing. Returns the entries in the order in which they
+ * arrive. */
 static json_t *ask_listing(struct microagent *agent, const char *name, const char *path,
 			   const char *user, const char *verb, struct error *err)
 {
@@ -521,8 +523,8 @@ static int read_output(const struct reading *r, const struct transfer *transfer,
 {
 	if (transfer_output(transfer, within, r->path, r->target, err) == 0)
 		return 0;
-	/* The error names the path on the disk. If the user has declared another path, that path is
-	 * put in front. */
+	/* The error names the path on the disk. If this differs from the declared path, which the
+	 * user knows, the declared path is put before it. */
 	return strcmp(within, r->path) == 0 ? -1 : error_prefix(err, "%s, on its disk", r->path);
 }
 

@@ -10,8 +10,8 @@
 
 #define TICK_MS 200
 
-/* Waits for an event of the supervisor, or for a short time. Returns -1 if the caller cancels or
- * poll() fails. The caller must then end the machine. */
+/* Waits for an event of the supervisor, or for a short time. Returns -1 if the wait was cancelled
+ * or poll() failed. Then the calling function must end the machine. */
 static int wait_event(const struct microagent *agent, const struct supervisor_run *run, int cancel,
 		      struct error *err)
 {

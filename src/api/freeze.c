@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Freezes a guest's file system while its disk is copied. The helper, microagent's own program for
- * files in the guest (guest/files), freezes the file system for as long as the helper runs. So a
- * separate thread runs the helper.
+ * Freezes a guest's file system while its disk is copied. The helper, microagent's program for
+ * files in the guest (guest/files), freezes the file system, and keeps it frozen until its stdin is
+ * closed. So a separate thread waits for the helper while this thread copies the disk.
  */
 #include <errno.h>
 #include <poll.h>
@@ -23,13 +23,13 @@
 struct call {
 	const struct transfer *transfer;
 	const char *const *command;
-	int in, out; /* the ends of two pipes that are the helper's stdin and stdout */
+	int in, out; /* the helper's stdin and stdout, each an end of a pipe */
 	int notes;   /* a file that receives the helper's stderr */
 	struct microagent_outcome outcome;
 };
 
-/* Sets an error from the helper's stderr: its first line is an error code, and the rest is the
- * message. */
+/* Sets an error from the helper's stderr: the first line is an error code, and the other lines are
+ * the message. */
 static int take_notes(const struct call *call, struct error *err)
 {
 	autobuf struct buf notes = BUF_INIT(NOTES_BYTES);
@@ -105,7 +105,7 @@ int transfer_frozen(const struct transfer *transfer, const char *path,
 		return error_errno(err, status, "thread");
 	}
 	/* The pipe becomes readable when the helper has frozen the file system, and also when the
-	 * helper has ended. */
+	 * helper has exited without freezing it. */
 	deadline = limit_deadline(LIMIT_FREEZE_MS);
 	if (fd_wait(hear, POLLIN, deadline, err) < 0)
 		status = error_prefix(err, "the guest did not freeze its file system");
@@ -113,7 +113,7 @@ int transfer_frozen(const struct transfer *transfer, const char *path,
 		status = fd_read_exact(hear, word, sizeof(word), err);
 	if (status == 0)
 		status = work(data, err);
-	close(steal_fd(&tell)); /* when its stdin ends, the helper thaws the file system */
+	close(steal_fd(&tell)); /* the helper thaws the file system when its stdin is closed */
 	pthread_join(thread, NULL);
 	if (f.status < 0)
 		return error_copy(err, &f.error);

@@ -49,8 +49,8 @@ static uint64_t deadline_of(uint32_t timeout_ms)
 	return clock_mono_ns() + timeout_ms * NS_PER_MS;
 }
 
-/* Tries to run a command that needs as little of the guest as possible. If this command ends, even
- * with an error, the guest can run other commands. */
+/* Tries to run a command that needs only a program of microagent in the guest. If this command
+ * ends, even with an error, the guest can run commands. */
 static int try_once(struct microagent_guest *guest, uint64_t deadline_ns, struct error *err)
 {
 	static const char *const words[] = {"microagent-files", NULL};
@@ -72,7 +72,8 @@ static int try_once(struct microagent_guest *guest, uint64_t deadline_ns, struct
 	return -1;
 }
 
-/* Returns whether the workspace can still reach a state in which commands can be run. */
+/* Returns true if commands may be possible later: the error `why` can be temporary, and the
+ * workspace is not quarantined. */
 static bool may_still_run(const struct microagent_guest *guest, const struct error *why)
 {
 	json_auto_t *event = NULL;
@@ -99,8 +100,8 @@ static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, s
 		if (clock_mono_ns() >= deadline_ns || !may_still_run(guest, &why))
 			return error_copy(err, &why);
 		/* The watch begins only after a failed try. If the first try succeeds, no watch is
-		 * needed, and closing a watch can take longer than the try. The second try follows
-		 * at once, because the watch does not report changes from before its beginning. */
+		 * needed, and closing a watch can take longer than the try. The second try is made
+		 * at once, because the watch does not report changes that came before it began. */
 		if (watch < 0) {
 			watch = dir_watch_open();
 			if (watch < 0 ||
@@ -109,8 +110,9 @@ static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, s
 				return error_errno(err, errno, "watch of the workspace");
 			continue;
 		}
-		/* Waits until something in the directory has changed (a state, a socket). The wait
-		 * is short, because no file changes when the agent runs again. */
+		/* Waits until a file in the workspace's directory changes, for example the state or
+		 * a socket. The wait is short, because no file changes when only the agent becomes
+		 * able to answer. */
 		again = limit_deadline(LIMIT_ACCEPT_AGAIN_MS);
 		fd_wait(watch, POLLIN, again < deadline_ns ? again : deadline_ns, &ignored);
 		(void)dir_watch_take(watch, NULL, NULL);
@@ -138,7 +140,7 @@ void microagent_result_free(struct microagent_result *result)
 	*result = (struct microagent_result){0};
 }
 
-/* Runs a command. If `callbacks` is NULL, the output is kept in *out. */
+/* Runs a command. If `callbacks` is NULL, stores the output in *out. */
 static int guest_run(struct microagent_guest *guest, const struct microagent_exec *exec,
 		     const struct microagent_callbacks *callbacks,
 		     const struct microagent_run_limits *limits, struct microagent_result *out,
@@ -163,9 +165,9 @@ static int guest_run(struct microagent_guest *guest, const struct microagent_exe
 		return error_set(
 			err, ERR_INVALID,
 			"a command on a terminal, or a command that can be resumed, is run only by microagent_exec(): call that function");
-	/* The guest gets the host's time limit too, a little longer. The guest's limit is needed
-	 * because a command that does not read its input can keep a cancel, and even the end of the
-	 * connection, from reaching the agent. */
+	/* The guest gets a time limit too, which is a little longer than the host's. It is needed
+	 * because of a command that does not read its input: then neither a cancel nor the end of
+	 * the connection may reach the agent. */
 	if (limits->timeout_ms &&
 	    (limited.timeout_seconds <= 0 || limited.timeout_seconds > in_guest))
 		limited.timeout_seconds = in_guest;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that the files of the guest handle share. */
+/* Declares what the files of the guest handle share. */
 #ifndef API_GUEST_H
 #define API_GUEST_H
 
@@ -11,14 +11,13 @@ struct microagent_guest {
 	struct connections connections;
 };
 
-/* Opens a guest handle like microagent_connect(), but runs no command in the guest to see whether
- * the guest answers. If the guest does not answer, the first call on the handle fails and says
- * why. */
+/* Opens a guest handle as microagent_connect() does, but does not test by a command whether the
+ * guest answers. If the guest does not answer, the first call on the handle fails and says why. */
 struct microagent_guest *guest_handle_open(struct microagent *agent, const char *name,
 					   struct error *err);
 
 struct microagent_cancel {
-	int fd; /* a wake that is readable after the switch was thrown; nobody reads from it */
+	int fd; /* a wake descriptor, which is readable after the cancel; nobody reads from it */
 };
 
 /* Returns the descriptor of `cancel`, or -1, which poll() ignores, if `cancel` is NULL. */

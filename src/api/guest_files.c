@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies and lists files by the guest handle. These functions work like api/files.c for a running
- * workspace, but have a time limit. */
+/* Copies and lists files through a guest handle. These functions do what api/files.c does for a
+ * running workspace, but have a time limit. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,8 +46,8 @@ static int set_timer(struct ending *ending, uint32_t timeout_ms, struct error *e
 	return add_reason(ending, ending->timer, err);
 }
 
-/* Opens an ending. `also` is one more descriptor that ends the transfer when it is readable; 0: no
- * descriptor. */
+/* Opens an ending. `also` is one more descriptor, which ends the transfer when it is readable; 0:
+ * there is none. */
 static int ending_open(struct ending *ending, const struct microagent_run_limits *limits, int also,
 		       struct error *err)
 {
@@ -63,8 +63,8 @@ static int ending_open(struct ending *ending, const struct microagent_run_limits
 	return 0;
 }
 
-/* Closes an ending, and returns `status`. Replaces the error if the transfer failed because of the
- * time limit. */
+/* Closes an ending, and returns `status`. If the time limit has ended the transfer, replaces the
+ * error. */
 static int guest_files_conclude(struct ending *ending, int status, struct error *err)
 {
 	bool late = status < 0 && ending->timer >= 0 && timer_fd_is_due(ending->timer);

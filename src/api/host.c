@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of `doctor`. Each row of the tables is one check: it examines one thing, reports the
- * condition of that thing, and names the command that repairs a fault.
+ * The checks of `doctor`. Each row of the tables is one check, which examines one thing, reports
+ * its condition, and says how a fault is repaired.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -67,8 +67,8 @@ static void check_supervisor(const struct microagent *agent, const json_t *host,
 	}
 }
 
-/* Puts the path and version of the backend's VMM into the finding. Returns false if the host has no
- * such VMM. */
+/* Puts the path and version of the backend's VMM into the finding. Returns false if the host does
+ * not have this VMM. */
 static bool tell_vmm(const json_t *host, struct finding *out)
 {
 	const char *path = json_text(host, "binaryPath", "");
@@ -98,7 +98,7 @@ static void check_firecracker(const struct microagent *agent, const json_t *host
 	(void)agent;
 	if (tell_vmm(host, out))
 		return;
-	/* acceleratorReason is set if a VMM exists but cannot be used. */
+	/* The member acceleratorReason is there if Firecracker exists but cannot be used. */
 	finding_detail(out, VERDICT_FAILED, "%s",
 		       json_text(host, "acceleratorReason", "no firecracker in PATH"));
 	finding_remedy(
@@ -114,8 +114,8 @@ void doctor_platform(const json_t *host, struct finding *out)
 		       json_text(host, "acceleratorReason", "the supervisor does not say"));
 }
 
-/* Checks Apple's framework. Even if the framework exists, it may be unable to run machines on this
- * host. */
+/* Checks Apple's framework. Even if this host has the framework, the framework may be unable to run
+ * machines here. */
 static void check_applevf(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	(void)agent;
@@ -129,7 +129,7 @@ static void check_applevf(const struct microagent *agent, const json_t *host, st
 		finding_remedy(out, "a Mac with macOS 13 or newer");
 }
 
-/* Checks whether machines were tested on hosts like this one. There is no remedy. */
+/* Checks whether machines were tested on hosts like this one. The finding never has a remedy. */
 static void check_tested(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	const char *untested = json_text(host, "untested", "");
@@ -168,7 +168,7 @@ static void check_architecture_here(const struct microagent *agent, const json_t
 	finding_detail(out, VERDICT_OK, "%s%s", *own ? own : "not known", others);
 }
 
-/* Checks that program_find() finds a program of this project. */
+/* Checks that program_find() finds a program of microagent. */
 static void check_beside(const char *program, enum verdict missing, const char *what,
 			 struct finding *out)
 {
@@ -280,7 +280,7 @@ static int run_checks(const struct microagent *agent, const json_t *host,
 	return 0;
 }
 
-/* Returns whether the backend runs only on another operating system. If so, no other check makes
+/* Returns true if the backend runs only on another operating system, so that no other check makes
  * sense. */
 static bool is_of_another_system(const struct microagent *agent)
 {

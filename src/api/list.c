@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lists the workspaces in a state directory. If a workspace is recorded as alive but none of its
- * processes lives, the recorded state is out of date. The supervisor is called only for such a
- * workspace, and then records the state that it finds.
+ * processes lives, the recorded state is out of date. Only for such a workspace, the supervisor is
+ * called. It finds out the state and records it.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ static bool should_live(enum state state)
 	return state_is_live(state) || state == STATE_QUARANTINED;
 }
 
-/* Returns the latest event of a workspace as a new reference. Returns NULL without an error if
+/* Returns the latest event of a workspace as a new reference. Returns NULL without setting err if
  * there is no event. */
 static json_t *latest_event(struct microagent *agent, const struct workspace *ws, struct error *err)
 {
@@ -48,8 +48,8 @@ static int copy_keys(json_t *to, const json_t *from, const char *const *keys, st
 	return 0;
 }
 
-/* Puts into the entry which part of the usual or requested protection a running machine does not
- * have. */
+/* Puts into the entry which protections a running machine lacks, although they are usual or were
+ * requested. */
 static int put_weakened(const struct workspace *ws, json_t *entry, struct error *err)
 {
 	static const char *const keys[] = {"cgroupUnlimited", NULL};
@@ -94,8 +94,8 @@ static int fill_entry(struct microagent *agent, const struct workspace *ws, json
 		json_text(config, "architecture", architecture_name(architecture_of_host())), err);
 }
 
-/* Returns the entry of a workspace. The entry of a damaged workspace has the error instead of the
- * state, so that the other workspaces are still listed. */
+/* Returns the entry of a workspace. If the workspace is damaged, its entry has the error instead of
+ * the state. This is not an error of the list, so that the other workspaces are still listed. */
 static json_t *entry_new(struct microagent *agent, const struct state_dir *dir, const char *name,
 			 struct error *err)
 {

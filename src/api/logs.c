@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the serial log, and waits until it grows. One inotify watch on the workspace's directory
- * notices three changes: serial.log grows; event.json is replaced; the lease is closed by its last
- * holder, which means that the machine has ended.
+ * Reads the serial log, and waits until it grows. A watch on the workspace's directory reports
+ * three changes: serial.log has grown; event.json was replaced; or the last process has closed the
+ * lease, so the machine has ended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,8 +59,9 @@ void microagent_log_unwatch(int watch)
 int microagent_log_wait(struct microagent *agent, const char *name, int watch, int out, int cancel,
 			bool *running, struct error *err)
 {
-	/* `out` is watched only to notice that its reader has gone (POLLERR, POLLHUP). Linux always
-	 * reports POLLHUP, but other systems report POLLHUP only if it is in `events`. */
+	/* `out` is in the list only to notice when nobody reads it any more (POLLERR, POLLHUP).
+	 * Linux always reports POLLHUP, but other systems report POLLHUP only if it is in
+	 * `events`. */
 	struct pollfd slots[] = {{.fd = watch, .events = POLLIN},
 				 {.fd = cancel, .events = POLLIN},
 				 {.fd = out, .events = POLLHUP}};
@@ -73,7 +74,8 @@ int microagent_log_wait(struct microagent *agent, const char *name, int watch, i
 	}
 	if (slots[2].revents)
 		return 1;
-	/* The kind of the change does not matter, because the caller checks everything again. */
+	/* The kind of change does not matter, because the calling function checks everything
+	 * again. */
 	(void)dir_watch_take(watch, NULL, NULL);
 	if (open_workspace_named(agent, name, &existing, &why) < 0) {
 		if (why.code == ERR_NOT_FOUND) {

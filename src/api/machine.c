@@ -13,9 +13,9 @@
 #define OF(kind) (1u << MACHINE_##kind)
 #define FIELD(field) #field, offsetof(struct microagent_machine, field)
 
-/* The ways to find out whether a field is set. */
+/* How to find out whether a field is set, by the type of the field. */
 enum form {
-	POINTER, /* a field that is set if it is not NULL: a word, or a list that counts even when
+	POINTER, /* a pointer, which is set if it is not NULL: a word, or a list that counts even if
 		  * it is empty */
 	LIST,	 /* a list that is set if it has at least one word */
 	NUMBER,
@@ -27,12 +27,12 @@ static const struct {
 	size_t offset;
 	enum form form;
 	unsigned kinds;
-	/* The reason why a machine with this field cannot be saved, and so cannot be restored; NULL
-	 * if it can be saved. */
+	/* The reason why a machine with this field cannot be saved, and so no session with this
+	 * field can be restored. NULL: such a machine can be saved. */
 	const char *unsaved;
 	/* The member of a request's config into which the value of this field is put unchanged;
-	 * "a.b" is the member b of the member a. NULL if the config has the field in another
-	 * form. */
+	 * "a.b" is the member b of the member a. NULL: the config has no member with the unchanged
+	 * value. */
 	const char *config;
 } fields[] = {
 	{FIELD(architecture), POINTER, OF(BASE), NULL, NULL},
@@ -101,8 +101,8 @@ int machine_check(const struct microagent_machine *machine, enum machine_kind ki
 	return 0;
 }
 
-/* Finds the object of `config` that holds the member for `key`, and sets *member to the last part
- * of `key`. Makes the object if it does not exist. Returns NULL on error. */
+/* Finds the object in `config` that has the member `key`, and sets *member to the last component of
+ * `key`. Makes the object if it does not exist. Returns NULL with err set on failure. */
 static json_t *object_of_key(json_t *config, const char *key, const char **member,
 			     struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fields of a struct microagent_machine: which kinds of machine have each field, and how the
+/* The fields of struct microagent_machine: which kinds of machines can have each field, and how the
  * field is put into the config of a request. */
 #ifndef API_MACHINE_H
 #define API_MACHINE_H
@@ -8,7 +8,8 @@
 
 #include "microagent.h"
 
-/* The kinds of machine that do not have all fields. (The machine of a workspace has all fields.) */
+/* The kinds of machines that can have only some of the fields. (The machine of a workspace can have
+ * all fields.) */
 enum machine_kind {
 	MACHINE_SESSION,
 	MACHINE_BASE, /* the machine on which a base is provisioned */
@@ -16,18 +17,18 @@ enum machine_kind {
 	MACHINE_POOL /* a session that waits in a pool */
 };
 
-/* Checks that machines of the kind `kind` have every field that is set. Otherwise fails with
- * ERR_INVALID, and the message names the field. */
+/* Checks that machines of the kind `kind` can have every field that is set in `machine`. Otherwise
+ * fails with ERR_INVALID, and the message names the field. */
 int machine_check(const struct microagent_machine *machine, enum machine_kind kind,
 		  struct error *err);
 
 /* Puts fields of `machine` into the config of a request, for example memory_mib as memoryMiB. Puts
- * only the fields whose values have the same form in a config. A field that is not set is left out.
- * After a failure `config` may have some of the fields. */
+ * only fields whose values are the same in a config. Leaves out fields that are not set. After a
+ * failure, `config` may have some of the fields. */
 int machine_put(json_t *config, const struct microagent_machine *machine, struct error *err);
 
-/* Returns why a machine with these fields cannot be restored, for example "it publishes ports".
- * Returns NULL if no field prevents this. */
+/* Returns the reason why a machine with these fields cannot be saved and restored, for example "it
+ * publishes ports". Returns NULL if no field prevents this. */
 const char *machine_unsaved_reason(const struct microagent_machine *machine);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Returns the network of a workspace: the network for which the workspace was prepared, and the
- * addresses while it runs. */
+/* Returns the network of a workspace: the recorded network, and the addresses while the workspace
+ * runs. */
 #include <string.h>
 
 #include "api/api.h"
@@ -33,8 +33,8 @@ static json_t *prepared(const struct workspace *ws, struct error *err)
 	return steal_ptr(&block);
 }
 
-/* Puts the addresses of the running machine as "runtime". The detail is not an address, so it
- * becomes a member beside "runtime", and not a member of "runtime". */
+/* Puts the addresses of the running machine into `out` as "runtime". The text "detail" in
+ * runtime.json is not an address, so it becomes a member of `out`, and not of "runtime". */
 static int put_runtime(const struct workspace *ws, json_t *out, struct error *err)
 {
 	json_auto_t *runtime = workspace_read(ws, "runtime.json", err);
@@ -52,8 +52,8 @@ static int put_runtime(const struct workspace *ws, json_t *out, struct error *er
 	return json_put(out, "runtime", steal_ptr(&block), err);
 }
 
-/* Returns whether the addresses are in use. A machine in quarantine lives, but cannot be reached at
- * its addresses. */
+/* Returns true if the workspace's addresses can be reached. A machine in quarantine lives, but
+ * cannot be reached at its addresses. */
 static bool is_in_use(const struct workspace *ws, const json_t *response)
 {
 	const char *state = json_text(json_object_get(response, "event"), "state", NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Changes the network of a running workspace. The live supervisor makes the change. But it may not
- * bind sockets, so this process binds the socket of a new published port, with the rights of the
- * caller. */
+/* Changes the network of a running workspace. The live supervisor makes the change, but may not
+ * bind sockets. So this process binds the socket of a newly published port, with the rights of its
+ * user. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #include "store/port_holder.h"
 #include "store/record_digest.h"
 
-/* Returns the published port in the form of the contract, which always has a host. */
+/* Returns the published port in the form of the protocol, in which there is always a host. */
 static json_t *canonical_forward(const char *word, struct error *err)
 {
 	json_auto_t *given = channels_forward(word, err);
@@ -33,7 +33,8 @@ static json_t *canonical_forward(const char *word, struct error *err)
 	return json_incref(json_array_get(json_object_get(decoded, "portForwards"), 0));
 }
 
-/* Parses [HOST:]HOSTPORT, and returns it as a published port, with any port of the guest. */
+/* Parses [HOST:]HOSTPORT, and returns it as a published port whose port of the guest is a
+ * placeholder. */
 static json_t *forward_to_end(const char *word, struct error *err)
 {
 	char whole[96];
@@ -72,16 +73,16 @@ int microagent_check_network_change(enum microagent_network_change change, const
 	return what ? 0 : -1;
 }
 
-/* Returns the deadline of a change, on clock_mono_ns(). */
+/* Returns the deadline for a change, in the time of clock_mono_ns(). */
 static uint64_t change_deadline(void)
 {
 	return clock_mono_ns() +
 	       (limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_PUBLISH_MS)) * NS_PER_MS;
 }
 
-/* Returns workspace.json as the live supervisor will write it, as a new reference. Returns NULL
- * without an error if the live supervisor will refuse the change. The answer of the supervisor then
- * says why. */
+/* Returns the value of workspace.json that the live supervisor will write, as a new reference.
+ * Returns NULL without setting err if the live supervisor will refuse the change; its answer will
+ * say why. */
 static json_t *changed_record(const struct workspace *ws, const json_t *request, struct error *err)
 {
 	json_auto_t *record = workspace_read_accepted(ws, "workspace.json", err);
@@ -96,7 +97,7 @@ static json_t *changed_record(const struct workspace *ws, const json_t *request,
 
 /* Asks the live supervisor for the change. The live supervisor itself writes the new record.
  * Because a guest may have taken over the live supervisor, this process first records the digest of
- * the expected record. No other new record is accepted. */
+ * the expected record. So no other new record is accepted. */
 static int ask_change(const struct open_workspace *existing, const json_t *request, int listener,
 		      json_t **answer, struct error *err)
 {
@@ -112,15 +113,15 @@ static int ask_change(const struct open_workspace *existing, const json_t *reque
 	if ((changed && record_digest_announce(ws, "workspace.json", changed, err) < 0) ||
 	    control_ask_passing(ws->fd, request, listener, change_deadline(), answer, err) < 0)
 		return -1;
-	/* If record_digest_settle() fails, the previous record is also accepted until the next
-	 * start. */
+	/* If this fails, the previous record stays accepted too, until the next start. */
 	if (changed)
 		(void)record_digest_settle(ws, "workspace.json", changed, NULL);
 	return 0;
 }
 
-/* Sets the error for a port that is not available. If this workspace itself publishes the port, the
- * error says so. Otherwise the user might stop the workspace to free the port. */
+/* Sets the error for a port that is not available. If this workspace itself already publishes the
+ * port, the message says so. The general message names the workspace that holds the port, and the
+ * user might stop that workspace to free the port. */
 static int explain_taken(const struct workspace *ws, const json_t *wanted, const struct error *why,
 			 struct error *err)
 {
@@ -141,8 +142,8 @@ static int explain_taken(const struct workspace *ws, const json_t *wanted, const
 	return error_reason(err, REASON_PORT_PUBLISHED, subject);
 }
 
-/* Puts the name of the workspace in front of the live supervisor's message, in which the workspace
- * is only "it". */
+/* Puts the name of the workspace before the live supervisor's message. Such a message calls the
+ * workspace only "it". */
 static int name_workspace(const struct workspace *ws, struct error *why, struct error *err)
 {
 	char name[KIND_NAME_ROOM], subject[sizeof(err->subject)];
@@ -173,8 +174,8 @@ int microagent_change_network(struct microagent *agent, const char *name,
 			    changes[change].key, what);
 	if (!request)
 		return error_errno(err, ENOMEM, "network");
-	/* The state is checked first. If the workspace does not run, the caller gets an error about
-	 * that, and not about the port. */
+	/* The state is checked first, so that the error for a workspace that does not run is about
+	 * its state, and not about the port. */
 	if (explain_must_run(&existing.ws, err) < 0)
 		return -1;
 	if (change == MICROAGENT_NETWORK_PUBLISH) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells a waiting caller whether the machine of its command is paused. The last event of the
- * workspace says whether the machine is paused. A new event replaces the file event.json.
+ * Tells a caller that waits for a command whether the command's machine is paused. The last event
+ * of the workspace says whether it is paused. The watch notices a new event, because each event
+ * replaces the file event.json.
  */
 #include <unistd.h>
 
@@ -11,8 +12,9 @@
 #include "base/cleanup.h"
 #include "base/platform/dir_watch.h"
 
-/* Begins to watch for new events, and returns the descriptor of the watch. Returns -1 if the system
- * has no more watches: a pause is then noticed only when a signal arrives. */
+/* Begins to watch for new events, and returns the descriptor of the watch. Returns -1 if the
+ * operating system allows no more watches. In that case, a pause is noticed only when a signal
+ * arrives. */
 int pause_watch(void *data)
 {
 	struct pause *pause = data;

@@ -8,18 +8,18 @@
 struct pause {
 	const struct workspace *ws;
 	const struct microagent_streams *streams;
-	int fd;	 /* a descriptor that is readable when there may be a new event; -1: events are not
-		  * watched */
-	bool is; /* the result of the last pause_look(): whether the machine was paused */
+	int fd;	 /* a descriptor that is readable if there may be a new event; -1: there is no watch
+		  * for events */
+	bool is; /* the last result of pause_look(): true if the machine was paused */
 };
 
-/* Begins to watch for pauses. `ws` and `streams` are borrowed until pause_end(). */
+/* Begins to watch for pauses. The caller must keep `ws` and `streams` until pause_end(). */
 void pause_begin(struct pause *pause, const struct workspace *ws,
 		 const struct microagent_streams *streams);
 void pause_end(struct pause *pause);
-/* Functions for the members of struct pump_guest; `data` is the struct pause. pause_look() is for
- * the member is_paused: it returns whether the machine is paused, and calls streams->paused if this
- * has changed. pause_watch() is for the member watch_pauses. */
+/* Functions for struct pump_guest; `data` is a struct pause. pause_look() is for its member
+ * is_paused: it returns true if the machine is paused, and calls streams->paused if this has
+ * changed. pause_watch() is for its member watch_pauses. */
 bool pause_look(void *data);
 int pause_watch(void *data);
 

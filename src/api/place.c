@@ -35,8 +35,8 @@ static bool place_is_below(const char *path, const char *mountpoint, size_t len)
 	       (path[len] == '/' || path[len] == '\0');
 }
 
-/* Finds the mount on which `path` lies. If several mountpoints fit, the longest mountpoint
- * counts. */
+/* Finds the mount that contains `path`. If several mountpoints are above `path`, chooses the
+ * longest. */
 static void place_look_in(const json_t *list, enum mount_kind kind, const char *path,
 			  struct found *found)
 {

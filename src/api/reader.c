@@ -20,7 +20,8 @@
 /* --- the directory --------------------------------------------------------------------------- */
 
 /* Removes the directory of a reader that was killed. The machine of that reader ends too, but
- * possibly a moment later, so this function waits for the end of the machine. */
+ * possibly a moment later than the reader. So this function first waits until the machine has
+ * ended. */
 static int reader_remove_left(struct reader *reader, struct error *err)
 {
 	struct workspace earlier;
@@ -58,8 +59,8 @@ int reader_hold(struct reader *reader, const struct open_workspace *existing, st
 	uint64_t deadline = limit_deadline(LIMIT_ENDING_MS);
 	auto_lease struct lease lease = LEASE_NONE;
 
-	/* The machine of an earlier reader may still be ending. If any other process holds the
-	 * lease, lease_take() fails and says so. */
+	/* The machine of an earlier reader may still be ending, so this function waits for the
+	 * lease. If another process holds the lease for longer, lease_take() fails and says so. */
 	(void)lease_wait_free(&existing->ws, deadline, NULL);
 	if (lease_take(&existing->ws, &lease, err) < 0)
 		return -1;
@@ -72,8 +73,8 @@ int reader_hold(struct reader *reader, const struct open_workspace *existing, st
 void reader_end(struct reader *reader)
 {
 	supervisor_run_free(&reader->supervisor);
-	/* The machine's last process may end a moment after the supervisor's report. This call
-	 * waits for that end, so that the next reader does not find the process alive. */
+	/* The last process of the machine may exit a moment after the supervisor's answer. This
+	 * call waits for its exit. Otherwise the next reader could find the lease held. */
 	if (reader->held)
 		(void)lease_wait_free(reader->held, limit_deadline(LIMIT_KILL_MS), NULL);
 	if (reader->ws.id) {
@@ -91,9 +92,9 @@ void reader_end(struct reader *reader)
 
 /* --- the machine ----------------------------------------------------------------------------- */
 
-/* Puts a kernel into the config: the newest kernel of the cache for this host. The init of this
- * kernel has the version of this program, and can read disks of machines of any architecture. If
- * the cache has no such kernel, puts the kernel of the workspace. */
+/* Puts a kernel into the config: the newest kernel of the cache for this host. The microagent-init
+ * of this kernel usually has the version of this program, and can read disks of guests of any
+ * architecture. If the cache has no such kernel, puts the kernel of the workspace. */
 static int put_kernel(json_t *config, const json_t *recorded, struct error *err)
 {
 	static const char *const keys[] = {"kernelPath", "initrdPath", "architecture"};
@@ -117,7 +118,8 @@ static json_t *make_reader_config(const struct reader *reader, const json_t *rec
 {
 	json_auto_t *config = json_object();
 	const json_t *accelerator = json_object_get(recorded, "accelerator");
-	/* The supervisor of a reader follows no links, so links in the path are resolved here. */
+	/* The supervisor of a reader follows no links, so this function puts a path without links
+	 * into the config. */
 	struct error why = {0};
 	autofree char *end = disk->direct ? NULL : disk_file_end(disk->path, &why);
 
@@ -156,7 +158,8 @@ int reader_boot(struct reader *reader, const json_t *config, const struct reader
 	if (foreground_boot(reader->agent, request, option, false, -1, &reader->supervisor, err) ==
 	    0)
 		return 0;
-	/* The user does not know the reader's name, so the error names the workspace. */
+	/* The reader's name means nothing to a user, so the error names the workspace that is
+	 * read. */
 	if (err && strcmp(err->subject, READER_NAME) == 0) {
 		snprintf(name, sizeof(name), "%.*s", (int)kind_name_length(reader->of->id),
 			 reader->of->id);

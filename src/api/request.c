@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/platform/system.h"
 
-/* Returns the backend that the last event of the workspace names. Returns the default backend if
- * there is no such event. */
+/* Returns the backend that the last event of the workspace names. Returns the backend of the handle
+ * if there is no such event. */
 const struct contract_backend *request_backend_of(const struct microagent *agent,
 						  const struct workspace *ws)
 {
@@ -48,7 +48,7 @@ static json_t *identity_new(const struct microagent *agent, const char *name, st
 
 	if (random_bytes(bytes, sizeof(bytes), err) < 0)
 		return NULL;
-	/* Events and logs name the request by this id. */
+	/* This id identifies the request in events and logs. */
 	snprintf(id, sizeof(id), "req-%02x%02x%02x%02x%02x%02x%02x%02x", bytes[0], bytes[1],
 		 bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]);
 	if (json_put_string(identity, "requestID", id, err) < 0 ||
@@ -121,8 +121,8 @@ int request_call_with(const struct microagent *agent, const char *const *options
 		.apart = agent->apart,
 		.handed = agent->handed,
 		.nhanded = agent->nhanded,
-		/* A prepare can hash for a long time. If this process is killed, nobody needs the
-		 * result, so the supervisor of a prepare ends with this process. */
+		/* The command prepare can take long, because it computes digests. If this process
+		 * is killed, nobody needs the result, so the supervisor then ends too. */
 		.bound = strcmp(command, "prepare") == 0,
 	};
 	json_auto_t *request = request_new(agent, command, name, config, err);
@@ -136,7 +136,7 @@ int request_call_with(const struct microagent *agent, const char *const *options
 	path = request_supervisor(agent, request, err);
 	if (!path)
 		return -1;
-	/* This replaces no options: for kill and delete every caller passes NULL as `options`. */
+	/* No option is lost here, because all callers of kill and delete pass NULL as `options`. */
 	if (agent->keep_quarantined &&
 	    (strcmp(command, "kill") == 0 || strcmp(command, "delete") == 0))
 		options = keeping;

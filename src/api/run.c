@@ -4,8 +4,8 @@
  *
  *   1. This process makes the directory and the disk, and starts the supervisor's foreground `run`.
  *   2. The supervisor sends the event "running".
- *   3. This process dials the agent, attaches to the workload and moves bytes.
- *   4. The workload exits, and this process closes the connection.
+ *   3. This process connects to the agent, attaches to the command and moves its bytes.
+ *   4. The command exits, and this process closes the connection.
  *   5. The supervisor has the guest powered off, removes the workspace and answers.
  *
  * If a step fails or the caller cancels, this process cuts the lifeline. The supervisor then ends
@@ -37,15 +37,15 @@ struct run {
 	bool has_outcome;
 };
 
-/* Returns the descriptor by which the caller cancels. Is called only while no command runs that
- * could receive a signal, so every signal is a cancel. */
+/* Returns the descriptor that is readable when the caller cancels. Called only while no command
+ * runs that could receive a signal, so every signal means a cancel. */
 static int run_cancel_fd(const struct run *run)
 {
 	return run->streams->signals ? run->streams->signals->fd : run->streams->cancel;
 }
 
-/* Waits for the supervisor. Returns 1 if the supervisor has sent bytes, 0 if the caller cancels, -1
- * with an error. */
+/* Waits for the supervisor. Returns 1 if the supervisor has sent bytes, 0 if the caller has
+ * cancelled, or -1 with err set. */
 static int run_wait_event(const struct run *run, struct error *err)
 {
 	for (;;) {
@@ -63,7 +63,7 @@ static int run_wait_event(const struct run *run, struct error *err)
 }
 
 /* Waits until the guest is ready. Returns 1 if it is ready, 0 if the caller has cancelled. Returns
- * -1 with ERR_UNAVAILABLE if the guest will never be ready. The supervisor's answer then says
+ * -1 with ERR_UNAVAILABLE if the guest will never be ready; then the supervisor's answer says
  * why. */
 static int run_wait_running(struct run *run, struct error *err)
 {
@@ -79,7 +79,7 @@ static int run_wait_running(struct run *run, struct error *err)
 			continue;
 		}
 		/* The first event shows that the supervisor has recorded the workspace, so the
-		 * marks of an unfinished workspace are removed. */
+		 * workspace is no longer marked as unfinished. */
 		if (got > 0)
 			creation_done(&run->made);
 		if (got < 0 ||
@@ -109,7 +109,8 @@ static int run_workload(struct run *run, int64_t timeout_seconds, struct error *
 	return result;
 }
 
-/* Follows the machine from its first event until the streams have ended. */
+/* Waits for the machine and then for the command, from the machine's first event until the
+ * command's streams have ended. */
 static int run_follow(struct run *run, int64_t timeout_seconds, struct error *err)
 {
 	int got = run_wait_running(run, err);
@@ -131,20 +132,21 @@ static int run_follow(struct run *run, int64_t timeout_seconds, struct error *er
 	return run_workload(run, timeout_seconds, err);
 }
 
-/* Returns whether the error says that the connection was lost: the guest has ended or is ending. */
+/* Returns true if the error means that the connection was lost, because the guest has ended or is
+ * ending. */
 static bool run_is_lost(const struct error *err)
 {
 	return err->code == ERR_UNAVAILABLE || err->code == ERR_NOT_FOUND ||
 	       err->code == ERR_TIMEOUT;
 }
 
-/* Waits until the machine has ended and everything is cleaned up. */
+/* Waits until the machine has ended and the supervisor has cleaned up. */
 static int run_finish(struct run *run, struct error *err)
 {
 	uint64_t halting_ms = run->options->keep ? limit_get(LIMIT_HALT_MS) : 0;
-	/* The deadline is later than all deadlines of the supervisor after the end of a command.
-	 * The deadline is needed in case the supervisor is stuck: the signal by which the user
-	 * wants to end everything may have been passed on to the command. */
+	/* The deadline is later than all deadlines that the supervisor itself has after the end of
+	 * a command. It is needed if the supervisor hangs, because the user's signal may have been
+	 * passed on to the command, so that it does not end this wait. */
 	const struct supervisor_wait wait = {
 		.fn = run->agent->wait_fn,
 		.data = run->agent->wait_data,
@@ -156,9 +158,8 @@ static int run_finish(struct run *run, struct error *err)
 	struct error why = {0};
 	int code;
 
-	/* If the connection was lost, the supervisor may soon report why the machine ended. If the
-	 * supervisor reports nothing, the machine lives without its connection, and is ended
-	 * here. */
+	/* If the connection was lost, the supervisor may soon report why the machine ended. If it
+	 * reports nothing, the machine still lives without a connection, and is ended here. */
 	if (!run->has_outcome)
 		fd_wait(run->supervisor.answer, POLLIN, limit_deadline(LIMIT_LOST_MS), NULL);
 	if (!run->has_outcome || run->outcome.end != MICROAGENT_EXITED)
@@ -166,8 +167,8 @@ static int run_finish(struct run *run, struct error *err)
 	answer = supervisor_run_finish(&run->supervisor, &wait, &code, &why);
 	if (run->has_outcome)
 		return 0;
-	/* If the connection was lost, the supervisor's last answer says why. After any other error
-	 * the error does not change, because this process itself has ended the machine. */
+	/* If the connection was lost, the supervisor's last answer says why. Any other error is not
+	 * changed, because then this process itself has ended the machine. */
 	if (!err || !run_is_lost(err))
 		return -1;
 	detail = json_text(json_object_get(answer, "event"), "detail", NULL);
@@ -213,7 +214,7 @@ static int run_made(struct run *run, const struct microagent_spec *spec,
 		error_copy(err, &why);
 	if (result == 0)
 		*outcome = run->outcome;
-	/* The supervisor removes a workspace that it has recorded. If it has refused the workspace,
+	/* The supervisor removes a workspace that it has recorded. If it has refused the request,
 	 * the workspace still exists and is removed here. */
 	if (!run->options->keep || !is_recorded(&run->made.ws))
 		creation_undo(&run->made);
@@ -221,8 +222,8 @@ static int run_made(struct run *run, const struct microagent_spec *spec,
 	return result;
 }
 
-/* Makes the workspace under the given name. If no name is given, tries random names until a name is
- * free. */
+/* Makes the workspace under the given name. If no name is given, tries random names until one does
+ * not exist yet. */
 static int run_begin(struct run *run, const struct microagent_spec *spec, char made_up[NAME_ROOM],
 		     struct error *err)
 {

@@ -27,7 +27,7 @@ void share_git_free(struct share_git *git)
 	*git = (struct share_git){0};
 }
 
-/* --- what the files of git say ---------------------------------------------------------------- */
+/* --- contents of git's files ------------------------------------------------------------------ */
 
 /* Reads the first line of the regular file dir/name into *line. The caller frees *line. *line stays
  * NULL if there is no such file. ERR_INVALID: the file has more than one name (hard links), so its
@@ -62,8 +62,8 @@ static int read_line(const char *dir, const char *name, char **line, struct erro
 	return 0;
 }
 
-/* Resolves the path `said` from the directory `from`, and returns the path without links. Returns
- * NULL if the path leads nowhere. The caller frees the result. */
+/* Resolves the path `said`, which is relative to the directory `from` or absolute, and returns the
+ * path without links. Returns NULL if the path does not exist. The caller frees the result. */
 static char *follow(const char *from, const char *said)
 {
 	autofree char *whole = *said == '/' ? strdup(said) : path_join(from, said, NULL);
@@ -71,8 +71,8 @@ static char *follow(const char *from, const char *said)
 	return whole ? realpath(whole, NULL) : NULL;
 }
 
-/* Returns the length of the path of the nearest directory that is above both `a` and `b`. The
- * length is 0 if this directory is the root. */
+/* Returns the length in bytes of the path of the nearest directory that contains both `a` and `b`.
+ * The length is 0 if this directory is "/". */
 static size_t shared_length(const char *a, const char *b)
 {
 	size_t len = 0;
@@ -86,8 +86,9 @@ static size_t shared_length(const char *a, const char *b)
 }
 
 /* Returns the path `to` relative to the directory `from`, in the form of `git worktree add
- * --relative-paths`: first ".." up to the nearest common directory, then the components down to
- * `to`. Both paths must be without links. The caller frees the result. */
+ * --relative-paths`: first as many ".." as lead up to the nearest common directory, then the
+ * components that lead down to `to`. Both paths must be without links. The caller frees the
+ * result. */
 static char *relative_path(const char *from, const char *to)
 {
 	autobuf struct buf out = BUF_INIT(0);
@@ -101,8 +102,9 @@ static char *relative_path(const char *from, const char *to)
 	return buf_steal_string(&out, NULL);
 }
 
-/* Returns whether `said` is what git writes in the directory `from` for `path`. Any other text has
- * a link or a "..", so it could lead to another directory in the guest, or at a later time. */
+/* Returns true if `said` is what git writes into a file of the directory `from` for `path`: the
+ * absolute path, or the shortest relative path. Any other text has a link or an unnecessary "..",
+ * so it could lead to another directory in the guest or later. */
 static bool is_as_git_writes(const char *said, const char *from, const char *path)
 {
 	autofree char *relative = relative_path(from, path);
@@ -110,9 +112,9 @@ static bool is_as_git_writes(const char *said, const char *from, const char *pat
 	return strcmp(said, path) == 0 || (relative && strcmp(said, relative) == 0);
 }
 
-/* Returns the common directory of the directory `gitdir`, in which git keeps the files of one
- * worktree: <common>/worktrees/<name>. Returns NULL if `gitdir` has another form. The caller frees
- * the result. */
+/* Returns the path <common> of a path `gitdir` in the form <common>/worktrees/<name>, in which git
+ * has the files of one worktree. Returns NULL if `gitdir` has another form. The caller frees the
+ * result. */
 static char *common_of(const char *gitdir)
 {
 	static const char worktrees[] = "/worktrees";
@@ -125,12 +127,12 @@ static char *common_of(const char *gitdir)
 	return strndup(gitdir, len - tail);
 }
 
-/* --- whether the repository says the same ----------------------------------------------------- */
+/* --- the paths in the repository -------------------------------------------------------------- */
 
-/* Returns whether the repository itself leads back to this worktree and to the common directory.
- * git writes the paths in both directions either absolute or relative, and a mixture is refused.
- * Otherwise a guest that has only the worktree could change the form of the path in .git, and so
- * choose where the repository appears in the guest. */
+/* Returns true if the files of the repository lead back to this worktree and to the common
+ * directory. git writes the paths in both directions in the same form, absolute or relative, so
+ * other combinations are refused. Otherwise a guest that has only the worktree could change the
+ * form of the path in .git, and so choose where the repository appears in the guest. */
 static bool leads_back(const char *real, const char *gitdir, bool absolute)
 {
 	autofree char *back = NULL;
@@ -150,19 +152,18 @@ static bool has_type(const char *dir, const char *name, mode_t type)
 	return path && lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
 }
 
-/* Returns whether the directory is a repository (gitrepository-layout(5)). Without this check the
- * common directory could be any directory with a subdirectory called worktrees. */
+/* Returns true if the directory is a repository (gitrepository-layout(5)). Without this check, any
+ * directory with a subdirectory called worktrees could be taken for the common directory. */
 static bool is_repository(const char *dir)
 {
 	return has_type(dir, "HEAD", S_IFREG) && has_type(dir, "objects", S_IFDIR) &&
 	       has_type(dir, "refs", S_IFDIR);
 }
 
-/* --- where the guest is to have it ------------------------------------------------------------ */
+/* --- the path in the guest -------------------------------------------------------------------- */
 
 /* Returns the path to which `said` leads in a guest that has the worktree at `mountpoint`. `said`
- * is a path in the form that git writes. A ".." in the root stays in the root. The caller frees the
- * result. */
+ * is a path in the form that git writes. In "/", ".." leads to "/". The caller frees the result. */
 static char *path_in_guest(const char *mountpoint, const char *said, struct error *err)
 {
 	autofree char *dir = path_clean(mountpoint, err);
@@ -176,8 +177,8 @@ static char *path_in_guest(const char *mountpoint, const char *said, struct erro
 	return path_join(*dir ? dir : "/", said, err);
 }
 
-/* Returns whether a path of the guest belongs to the guest's own system. If the repository were
- * mounted there, root of the guest would run files of the repository. */
+/* Returns true if a path of the guest belongs to the operating system of the guest. If the
+ * repository were mounted there, root of the guest would run files of the repository. */
 static bool is_system_place(const char *place)
 {
 	static const char *const trees[] = {"/bin",   "/boot",	"/dev",	   "/etc",  "/lib",
@@ -213,8 +214,8 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	autofree char *gitdir = real ? follow(real, said) : NULL;
 	if (!gitdir)
 		return 0; /* git does not work in this worktree on the host either */
-	/* The gitdir lies in the shared directory, so the guest could have made its contents.
-	 * Therefore it does not prove that other directories belong to the worktree. */
+	/* The gitdir is in the shared directory, so the guest could have made its contents. So it
+	 * does not prove that directories outside belong to the worktree, and nothing is added. */
 	if (path_is_below(gitdir, real))
 		return 0;
 	if (!is_as_git_writes(said, real, gitdir))
@@ -241,9 +242,9 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	return 0;
 }
 
-/* --- beside the other shares ------------------------------------------------------------------ */
+/* --- the other shares ------------------------------------------------------------------------- */
 
-/* Returns whether a share already puts the common directory at the right path in the guest. */
+/* Returns true if the share already puts the common directory at the right path in the guest. */
 static bool is_part_of(const struct share_git *git, const json_t *share)
 {
 	autofree char *dir = realpath(json_text(share, "path", ""), NULL);
@@ -254,9 +255,9 @@ static bool is_part_of(const struct share_git *git, const json_t *share)
 	       strcmp(git->common + strlen(dir), git->place + len) == 0;
 }
 
-/* Returns whether one of the shares already contains the common directory. This is so if another
- * worktree of the repository, which has the same common directory, or the main checkout, which
- * contains it, is shared too. */
+/* Returns true if one of the shares already contains the common directory. This happens if another
+ * worktree of the same repository is shared, for which the directory was already added, or if the
+ * main checkout is shared, which contains the directory. */
 static bool is_there(const json_t *shares, const struct share_git *git)
 {
 	const json_t *share;
@@ -270,10 +271,10 @@ static bool is_there(const json_t *shares, const struct share_git *git)
 	return false;
 }
 
-/* Checks that neither of the two directories contains the other directory. Otherwise a guest could
- * write to files on which the host relies. The guest could make the path of the common directory
- * lead to another directory, or could have written the files by which the host recognizes the
- * common directory. */
+/* Checks that the common directory does not contain the shared directory `path`, and is not in it.
+ * Otherwise the guest could write to files on which the host relies: it could make the path of the
+ * common directory lead to another directory, or could have written the files by which the host
+ * recognizes the common directory. */
 static int check_apart(const struct spot *common, const char *path, const struct mountinfo *mounts,
 		       struct error *err)
 {
@@ -330,13 +331,13 @@ static json_t *common_share(json_t *share, const struct share_git *git, size_t n
 	if (json_put_string(own, "tag", tag, err) < 0)
 		return NULL;
 	/* git replaces a file in its common directory while it holds a lock file, and reads the
-	 * file under this lock. A guest with a cache of names could read the old file after the
-	 * host has replaced it, and then undo the host's change. */
+	 * file under this lock. If the guest caches names, it could read the old file after the
+	 * host has replaced the file, and its next write would undo the host's change. */
 	if (!json_object_get(own, "cache") && !json_object_get(own, "timeoutSeconds") &&
 	    json_put_string(own, "cache", "none", err) < 0)
 		return NULL;
-	/* The directory at this path was checked. A guest that can write to a directory above it
-	 * could put a link into the path afterwards. So no link is followed when the path is
+	/* The directory at this path was checked. After the check, a guest that can write to a
+	 * directory of the path could put a link there. So no link is followed when the path is
 	 * opened. */
 	if (json_put(own, "direct", json_true(), err) < 0 ||
 	    json_put_string(own, "mountpoint", git->place, err) < 0)

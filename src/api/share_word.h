@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The word by which people ask for a shared directory: DIR[:/PLACE[:OPTION,...]]. */
+/* The word with which users ask for a shared directory: DIR[:/PLACE[:OPTION,...]]. */
 #ifndef API_SHARE_WORD_H
 #define API_SHARE_WORD_H
 
@@ -8,20 +8,20 @@
 
 #include "base/error.h"
 
-/* The parts of the word. share_word_parse() does not check whether such a share is possible. */
+/* The values in the word. share_word_parse() does not check whether such a share is possible. */
 struct share_word {
-	/* Malloc'd; the pointers below point into this text. */
+	/* The text into which the pointers below point. share_word_free() frees it. */
 	char *text;
 	const char *dir, *mountpoint, *mode, *cache; /* `mode` is "ro", "rw" or "review";
 						      * `cache` is NULL if the word has no cache
 						      * mode */
 	int64_t timeout_s;
-	bool timed; /* the word has a timeout, `timeout_s` */
+	bool timed; /* the word has a timeout, which is in `timeout_s` in seconds */
 	bool locks; /* the word has the option "locks" */
 };
 
 #define SHARE_PLACE "/workspace" /* the mountpoint of a directory whose word has no /PLACE */
-/* Returns whether the word has a /PLACE, valid or not. */
+/* Returns true if the word has a /PLACE, even an invalid one. */
 bool share_word_has_place(const char *word);
 /* Parses the word. ERR_INVALID: the word has another form, or an unknown option. The caller frees
  * *out with share_word_free(). */

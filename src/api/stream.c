@@ -24,9 +24,9 @@ int stream_run(const struct workspace *ws, struct connection *connection, struct
 	       struct error *err)
 {
 	const struct microagent_terminal *terminal = call->exec ? call->exec->terminal : NULL;
-	/* A call that can be resumed is sent only after the dial has succeeded. So if the dial
-	 * fails, the command has certainly not been started. Other calls are sent together with the
-	 * dial (`first`). */
+	/* A call that can be resumed is sent only after the connection was made. So if no
+	 * connection is made, the command was certainly not started. Any other call is sent
+	 * together with the request for the connection (`first`). */
 	struct buf *first = calls_can_resume(&connection->calls) ? NULL : &connection->calls.out;
 	struct pause pause;
 	const struct pump_guest guest = {.dial = redial,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Transfers files by the helper, microagent's own program for files in the guest (guest/files). The
- * agent hands its connection over to the helper. So the bytes need neither the agent's frames nor a
- * pipe.
+ * Transfers files with the helper, microagent's program for files in the guest (guest/files). The
+ * agent passes its connection to the helper, so the files need neither frames of the agent's
+ * protocol nor a pipe.
  */
 #include "api/transfer.h"
 
@@ -30,12 +30,12 @@
 #include "base/utf8.h"
 
 #define HELPER "microagent-files"
-/* The longest line of a listing, in bytes. The longest line of a real file has a name of 255
- * characters, the base64 of the name, and the target of a link, which has 4,096 bytes. JSON escapes
- * a byte by at most 6 bytes. */
+/* The longest line of a listing, in bytes. The longest line that a real file needs has a name of
+ * 255 bytes, the base64 of this name, and the target of a link, which has 4,096 bytes. In JSON,
+ * each byte becomes at most 6 bytes. */
 #define LISTING_LINE_MAX 32768u
 
-/* --- a connection of the helper's own -------------------------------------------------------- */
+/* --- a connection for the helper ------------------------------------------------------------- */
 
 static int cancel_of(const struct transfer *transfer)
 {
@@ -63,7 +63,7 @@ static int wait_for_word(const struct transfer *transfer, int fd, uint64_t deadl
 	return slots[1].revents ? error_set(err, ERR_UNAVAILABLE, "cancelled") : 0;
 }
 
-/* Receives the first message of the agent. `in` already has the first byte of this message. */
+/* Receives the agent's first message into `in`, which already has the first byte of the message. */
 static int receive_message(const struct transfer *transfer, int fd, struct buf *in,
 			   uint64_t deadline, struct error *err)
 {
@@ -87,8 +87,8 @@ static int receive_message(const struct transfer *transfer, int fd, struct buf *
 	return got;
 }
 
-/* Sets an error from a message of the agent. The message arrives instead of the helper's first
- * byte, and says why the helper was not started. */
+/* Sets an error from a message of the agent. The agent sends this message if it cannot start the
+ * helper. It arrives in place of the helper's first byte. */
 static int hear_agent(const struct transfer *transfer, int fd, uint8_t first, uint64_t deadline,
 		      struct error *err)
 {
@@ -111,8 +111,8 @@ static int hear_agent(const struct transfer *transfer, int fd, uint8_t first, ui
 	return -1;
 }
 
-/* Dials the agent on a separate connection, asks for the helper, and waits until the helper has
- * started. Returns the connection. */
+/* Makes a separate connection to the agent, asks for the helper, and waits until the helper has
+ * started. Returns the connection, which the caller closes, or -1 with err set. */
 static int call_helper(const struct transfer *transfer, const char *const *command,
 		       struct error *err)
 {
@@ -160,8 +160,8 @@ static struct tree_line make_line(const struct transfer *transfer, int fd)
 	};
 }
 
-/* Changes the error about a guest that does not answer. If the machine is paused, the error says
- * so, which is more useful. Returns `status`. */
+/* If *err says that the guest does not answer, makes the error more useful: it then says, for
+ * example, that the machine is paused. Returns `status`. */
 static int explain_silence(const struct transfer *transfer, int status, struct error *err)
 {
 	if (status == 0 || !err || err->code != ERR_TIMEOUT)
@@ -175,7 +175,7 @@ static int explain_silence(const struct transfer *transfer, int status, struct e
 	return status;
 }
 
-/* Writes a digest that stands for this host. The id of the host is not used directly, because
+/* Writes a digest that identifies this host. The machine id of the host itself is not used, because
  * machine-id(5) demands that it is kept secret. */
 static void name_maker(char out[SHA256_TEXT])
 {
@@ -192,8 +192,9 @@ static void name_maker(char out[SHA256_TEXT])
 	out[TREE_MAKER] = '\0';
 }
 
-/* Adds REASON_GUEST_USER_DENIED to an error of the guest about missing rights, if the user is not
- * root. An error with an errno value comes from this host and is not changed. */
+/* If the guest says that its user lacks rights, and this user is not root, adds
+ * REASON_GUEST_USER_DENIED to the error. An error with an errno comes from this host, and is not
+ * changed. */
 static int explain_denied(const struct transfer *transfer, int status, struct error *err)
 {
 	const char *user = transfer->user ? transfer->user : "";
@@ -288,8 +289,8 @@ static int check_type(const char *type, struct error *err)
 		type);
 }
 
-/* Checks nameBase64, which has the exact bytes of a name that is not UTF-8. Without these bytes two
- * names could look the same. */
+/* Checks `exact`, the member nameBase64. It has the exact bytes of a name that is not UTF-8:
+ * without them, two different names could look the same. */
 static int check_exact_name(const char *exact, struct error *err)
 {
 	autobuf struct buf name = BUF_INIT(NAME_MAX);
@@ -350,8 +351,8 @@ static int bad_listing(struct error *err)
 	return error_prefix(err, "the guest's list of files is malformed");
 }
 
-/* Parses one line of a listing. A line that is too long for any file is refused before it is
- * parsed, because parsed JSON can need 80 times the bytes of its text. */
+/* Parses one line of a listing. A line that is too long for any file is refused unparsed, because
+ * JSON can need 80 times as much memory as its text. */
 static json_t *load_listing_line(const char *text, size_t len, struct error *err)
 {
 	if (len <= LISTING_LINE_MAX)
@@ -363,8 +364,8 @@ static json_t *load_listing_line(const char *text, size_t len, struct error *err
 	return NULL;
 }
 
-/* Handles one line of a listing. Returns 0 if the line was an entry, which was added to `entries`;
- * 1 if it was the last line; -1 on error. */
+/* Handles one line of a listing. Returns 0 if the line was an entry, which is then in `entries`.
+ * Returns 1 if the line was the last one, or -1 with err set. */
 static int take_listing_line(const char *text, size_t len, json_t *entries, struct error *err)
 {
 	json_auto_t *line = load_listing_line(text, len, err);

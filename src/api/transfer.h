@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Transfer of files between the host and a running machine, by the program of microagent that is in
- * every guest (guest/files). */
+/* Transfers files between the host and a running machine. A program of microagent that is in every
+ * guest (guest/files) sends and receives them there. */
 #ifndef API_TRANSFER_H
 #define API_TRANSFER_H
 
@@ -8,7 +8,7 @@
 #include "base/tree/tree_stream.h"
 
 struct transfer {
-	const struct workspace *ws; /* the workspace whose vsock.sock is dialled */
+	const struct workspace *ws; /* the workspace of the machine */
 	const char *user;	    /* the guest's user who reads or writes the files; NULL: the
 				     * guest's default user */
 	/* The directory of the guest below which paths are resolved. */
@@ -19,11 +19,11 @@ struct transfer {
 };
 
 /* Copies the file or directory `path`, which is resolved below `root`, from the guest to a target
- * on the host. `links_within` is the path of the same file in the guest of the workspace, see
- * tree_receive(). */
+ * on the host. `links_within` is the path of the same file in the guest of the workspace (see
+ * tree_receive()). */
 int transfer_out(const struct transfer *transfer, const char *path, const char *links_within,
 		 const struct tree_target *target, struct error *err);
-/* Copies a declared output like transfer_out(). In the guest, root reads the output
+/* Does what transfer_out() does, for a declared output. The output is read by root of the guest
  * (guest/files/output.h). */
 int transfer_output(const struct transfer *transfer, const char *path, const char *links_within,
 		    const struct tree_target *target, struct error *err);

@@ -2,15 +2,17 @@
 /*
  * Removes workspaces that were never finished. Before the supervisor writes its first record, a
  * workspace is only a directory with a clone of the image, and no list shows this directory. Making
- * the clone can take seconds, and a process that is killed meanwhile cannot clean up. So the maker
- * makes a mark, and locks it. The lock ends with the process. The maker of the next workspace
- * removes each directory whose mark is not locked.
+ * the clone can take seconds, and a process that is killed meanwhile cannot clean up. So a process
+ * that makes a workspace first makes a mark, and locks it. The kernel releases the lock when the
+ * process exits. The next process that makes a workspace removes each directory whose mark is not
+ * locked.
  *
- * The marks are files in one directory, .locks/.making/<id>. So the time to find the abandoned
- * marks does not depend on the number of workspaces. Each mark is made before the directory of its
+ * The marks are files in one directory, .locks/.making/<id>. So finding the abandoned marks takes
+ * the same time for any number of workspaces. Each mark is made before the directory of its
  * workspace. A second mark, a file in that directory, says that the directory may be removed. The
- * second mark is needed because the first mark may belong to a maker that found its name taken by
- * another file. A directory without the second mark is never touched unless it is empty.
+ * second mark is needed because a process may have made the first mark and then found that a file
+ * with the workspace's name already exists. A directory without the second mark is removed only if
+ * it is empty.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,20 +40,21 @@ static int open_marks(const struct state_dir *dir, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "%s/" MARKS, dir->path) : fd;
 }
 
-/* Makes a mark. The mark is locked before it gets its name. Otherwise a sweep between these two
- * steps would take the mark for an abandoned mark. */
+/* Makes a mark. The mark is locked before it gets its name. Otherwise a sweep could find the mark
+ * without a lock, and take it for an abandoned one. */
 static int link_locked(int marks, const char *id)
 {
 	autoclose int fd = file_open_nameless(marks, O_RDWR);
 
-	/* On a file system without nameless files, the mark exists for a moment without its lock.
-	 */
+	/* If the file system has no nameless files, the mark exists for a moment before it is
+	 * locked. */
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return openat(marks, id, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return file_give_name(fd, marks, id) < 0 ? -1 : steal_fd(&fd);
 }
 
-/* Opens the existing mark, or makes a new one. Returns a descriptor, or -1 with errno set. */
+/* Opens the mark `id`, or makes it if it does not exist. Returns a descriptor, or -1 with errno
+ * set. */
 static int open_mark(int marks, const char *id)
 {
 	int fd;
@@ -64,8 +67,9 @@ static int open_mark(int marks, const char *id)
 	return fd;
 }
 
-/* The largest number of attempts to make a mark. One attempt fails if another process has just
- * removed its mark. All attempts fail only if no mark can be made. */
+/* The largest number of attempts to make a mark. An attempt fails if another process has just
+ * removed the directory of marks together with its own mark. If all attempts fail, no mark can be
+ * made. */
 #define ATTEMPTS 1000
 
 int unfinished_mark(const struct state_dir *dir, const char *id, struct error *err)
@@ -75,8 +79,8 @@ int unfinished_mark(const struct state_dir *dir, const char *id, struct error *e
 		autoclose int marks = open_marks(dir, &why);
 		autoclose int fd = marks < 0 ? -1 : open_mark(marks, id);
 
-		/* Another process has removed the last mark and the directory of the marks, so this
-		 * process tries again. */
+		/* ENOENT: another process has just removed the last mark and the directory of
+		 * marks, so this process tries again. */
 		if (marks < 0 ? why.errnum == ENOENT : fd < 0 && errno == ENOENT)
 			continue;
 		if (marks < 0)
@@ -125,7 +129,7 @@ int unfinished_unmark(const struct state_dir *dir, const char *id, struct error 
 	return 0;
 }
 
-/* --- what nobody makes any more -------------------------------------------------------------- */
+/* --- abandoned marks ------------------------------------------------------------------------- */
 
 void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, void *data)
 {
@@ -152,7 +156,7 @@ void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, v
 	unlinkat(dir->fd, MARKS, AT_REMOVEDIR);
 }
 
-/* Returns 1 if the directory has the file, 0 if not, -1 if this cannot be found out now. */
+/* Returns 1 if the directory has the file, 0 if not, or -1 if this is unknown. */
 static int has_file(int fd, const char *file)
 {
 	struct stat st;
@@ -162,8 +166,8 @@ static int has_file(int fd, const char *file)
 	return errno == ENOENT ? 0 : -1;
 }
 
-/* Looks at the first mark. The first mark is removed after the second mark, so a workspace that has
- * no first mark is finished. */
+/* Finds the state by the first mark alone. The first mark is removed after the second mark, so a
+ * workspace without a first mark is finished. */
 enum unfinished_state unfinished_marked(const struct state_dir *dir, const char *mark)
 {
 	autoclose int marks =
@@ -189,7 +193,8 @@ int unfinished_remove(const struct state_dir *dir, const char *id)
 	autoclose int fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int own, manifest, lease;
 
-	/* A directory that cannot be opened now is checked again by the next sweep. */
+	/* ENOENT, ENOTDIR and ELOOP mean that there is no directory. After any other error, the
+	 * next sweep checks the directory again. */
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -1;
 	own = has_file(fd, WORKSPACE_MAKING);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a workspace. Each function calls one command of the workspace's supervisor. */
+/* Creates, starts, ends and deletes workspaces. Each function calls one command of the workspace's
+ * supervisor. */
 #include <string.h>
 
 #include "api/api.h"
@@ -27,7 +28,8 @@ int microagent_create(struct microagent *agent, const char *name,
 	return result;
 }
 
-/* Calls a command of the supervisor for a workspace, with its recorded config. */
+/* Calls a command of the supervisor for a workspace. The request has the config in
+ * workspace.json. */
 static int as_recorded(struct microagent *agent, const char *const *options, const char *command,
 		       const char *name, json_t **response, struct error *err)
 {
@@ -151,8 +153,8 @@ int microagent_delete(struct microagent *agent, const char *name, json_t **respo
 	if (why.code == ERR_CONFLICT && why.reason != REASON_WORKSPACE_ALIVE) {
 		struct open_workspace existing = {0};
 
-		/* If a process of the workspace lives, which the lease shows, the error says so.
-		 * For any other conflict the supervisor's error is kept. */
+		/* If the lease shows that a process of the workspace lives, the error says so. In
+		 * any other conflict, the supervisor's error is not changed. */
 		if (open_workspace_named(agent, name, &existing, NULL) == 0) {
 			if (lease_is_held(&existing.ws))
 				open_workspace_refuse_alive(&existing, &why);

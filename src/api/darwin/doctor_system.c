@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The checks of `doctor` on a Mac, where the system itself runs and confines the machines. This
- * file is compiled and linked for macOS, but was never run on a Mac. */
+/* The checks of `doctor` on a Mac, where a framework of macOS runs the machines, and macOS confines
+ * them. This file is compiled and linked for macOS, but was never run on a Mac. */
 #include <string.h>
 
 #include "api/doctor.h"

@@ -11,8 +11,8 @@
 #include "base/platform/linux/userns.h"
 #include "store/cache.h"
 
-/* Proposes a kernel of the cache that was built for this host's paravirtual KVM, if the cache has
- * such a kernel. */
+/* Sets the remedy to a kernel of the cache that was built for this host's paravirtual KVM, if the
+ * cache has such a kernel. */
 static void propose_pvm_kernel(struct finding *out)
 {
 	struct cache_kernels list = {0};
@@ -49,8 +49,8 @@ static void check_accelerator(const struct microagent *agent, const json_t *host
 		finding_detail(out, VERDICT_FAILED, "not known: the supervisor does not say");
 		return;
 	}
-	/* Only Apple's backend reports "platform". On Linux this backend is only a stand-in for
-	 * tests, so no command of this host is proposed. */
+	/* Only Apple's backend reports the accelerator "platform". On Linux this backend is only a
+	 * stand-in for tests, so the finding names no command of this host. */
 	if (strcmp(name, "platform") == 0) {
 		doctor_platform(host, out);
 		return;
@@ -97,9 +97,9 @@ static void check_confinement(const struct microagent *agent, const json_t *host
 		finding_remedy(out, remedy);
 }
 
-/* Checks what keeps supervisors from this host's files. A live supervisor, which reads data of a
- * guest, is confined by Landlock and by a separate root directory. A process that reads archives is
- * confined only by Landlock. */
+/* Checks what prevents supervisors from reaching this host's files. A live supervisor, which reads
+ * data of a guest, is confined by Landlock and by a separate root directory. A process that reads
+ * archives is confined only by Landlock. */
 static void check_landlock(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	const char *files = json_text(host, "files", "");
@@ -147,8 +147,8 @@ static void check_limits(const struct microagent *agent, const json_t *host, str
 		finding_remedy(out, "systemd-run --user --scope bash");
 }
 
-/* Checks the subordinate user ids. Files of the users in a guest belong to ids of the host: to the
- * owner of the machine, or to the owner's subordinate ids. */
+/* Checks the subordinate user ids. If a guest's users make files in a share, these files belong on
+ * the host to the user who runs the machine, or to this user's subordinate ids. */
 static void check_user_ids(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	static const char *const files[] = {"/etc/subuid", "/etc/subgid"};
