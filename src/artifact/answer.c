@@ -100,9 +100,9 @@ int artifact_answer(const struct artifact_options *opts, const json_t *object, s
 	}
 	if (!text)
 		return -1;
-	/* The text may contain strings from an image or from the image's record. Their control
-	 * bytes could change the terminal, so they are replaced. In JSON, control bytes are
-	 * escaped. */
+	/* The text may contain strings from an image or from the image's record. Control bytes in
+	 * such a string could change the terminal, so print_safe() replaces them. JSON needs no
+	 * replacement, because there control bytes are escaped. */
 	print_safe(stdout, text);
 	if (putchar('\n') < 0 || fflush(stdout) != 0 || ferror(stdout))
 		return error_errno(err, errno, "standard output");

@@ -30,9 +30,9 @@ static int unknown_package(const struct apt *apt, const char *package, struct er
 	return error_reason(err, REASON_NO_PACKAGE, package);
 }
 
-/* Runs apt. The messages of apt are in English, whatever the user's locale is. `out` gets apt's
- * stdout; if `out` is NULL, stdout is dropped. `dir` is apt's working directory; if `dir` is NULL,
- * apt runs in the working directory of this process. */
+/* Runs apt. apt runs with LC_ALL=C, so that its messages are in English. `out` gets apt's stdout;
+ * if `out` is NULL, stdout is dropped. `dir` is apt's working directory; if `dir` is NULL, apt runs
+ * in the working directory of this process. */
 static int run_apt(const struct apt *apt, const char *const *argv, const char *dir, struct buf *out,
 		   struct error *err)
 {
@@ -47,10 +47,10 @@ static int run_apt(const struct apt *apt, const char *const *argv, const char *d
 	return tool_run(&tool, err);
 }
 
-/* The configuration of apt for an architecture that is not this system's. apt also reads the
- * settings of this system: where the archives are, which keys sign them, and how they are reached.
- * If root runs apt, apt downloads as a special user, who cannot write to the directory. So the
- * configuration makes apt download as root. */
+/* The configuration of apt for an architecture other than this host's. apt also reads the host's
+ * settings: where the archives are, which keys sign them, and how they are reached. If root runs
+ * apt, apt downloads as a special user, who cannot write to the directory. So the configuration
+ * makes apt download as root. */
 static const char private_config[] = "APT::Architecture \"%s\";\n"
 				     "APT::Architectures { \"%s\"; };\n"
 				     "APT::Sandbox::User \"root\";\n"
@@ -83,9 +83,8 @@ static int write_private_config(struct apt *apt, const char *dir, struct error *
 
 static int fetch_lists(struct apt *apt, const char *dir, struct error *err)
 {
-	/* Without this option, an archive that cannot be reached only causes a warning, and apt
-	 * exits with 0 (apt-get(8), --error-on). Versions of apt before 2.1.16 ignore the
-	 * option. */
+	/* Without this option, apt only warns about an archive that cannot be reached, and exits
+	 * with 0 (apt-get(8), --error-on). Versions of apt before 2.1.16 ignore the option. */
 	static const char *const update[] = {"apt-get", "-qq", "-o", "APT::Update::Error-Mode=any",
 					     "update",	NULL};
 	const char *name = architecture_name(apt->architecture);
@@ -117,8 +116,8 @@ void apt_close(struct apt *apt)
 	*apt = (struct apt){0};
 }
 
-/* Returns -1. If apt does not know the package, or apt is not installed, also sets the reason of
- * the error. */
+/* Returns -1. Sets the reason of the error if apt does not know the package, or if apt is not
+ * installed. */
 static int no_apt(const struct apt *apt, const char *package, struct error *err)
 {
 	if (err && err->code == ERR_IO)

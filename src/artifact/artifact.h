@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * microagent-artifact: the program with all code that needs a foreign build tool, or a library for
- * hashes, archives or file systems. So the programs that start a machine are not linked with these
- * libraries. Users, `make setup` and libmicroagent (for `microagent kernel` and `microagent image`)
- * run the program. It ends when its work is done.
+ * microagent-artifact: the program with all code that runs foreign tools for building, or uses a
+ * library for hashes, archives or file systems. So the programs that start machines are not linked
+ * with these libraries. Users, `make setup` and libmicroagent (for `microagent kernel` and
+ * `microagent image`) run this program. It exits when its work is done.
  */
 #ifndef ARTIFACT_ARTIFACT_H
 #define ARTIFACT_ARTIFACT_H
@@ -17,20 +17,20 @@
 
 /* The values of a command's options. An option that was not given is NULL or false. */
 struct artifact_options {
-	/* option of all commands: print one JSON document on stdout instead of text */
+	/* option of all commands: print one JSON document on stdout and no text */
 	bool json;
 	/* option of kernel-install and kernel-build: look for a newer version even if the cache has
 	 * a kernel of this kind */
 	bool upgrade;
 	/* option of kernel-install, kernel-build, image-build and image-import: make the result
-	 * even if the cache has it already */
+	 * even if the cache already has it */
 	bool rebuild;
-	/* option of kernel-install: only print what would be fetched */
+	/* option of kernel-install: only print what would be downloaded */
 	bool plan;
 	/* option of kernel-install: the kernel is built for a PVM (pvm.h) */
 	bool for_pvm;
-	/* option that runs tools without a cell: depmod (kernel-install), the tools that build the
-	 * kernel (kernel-build), or skopeo (image-import) */
+	/* option that makes foreign tools run without a cell: depmod (kernel-install), the tools
+	 * that build the kernel (kernel-build), or skopeo (image-import) */
 	bool unconfined;
 	/* option of sha256 and init-sha256: the number of the descriptor to read; option of
 	 * bundle-build and review-build: the number of the descriptor to write to */
@@ -56,16 +56,16 @@ struct artifact_options {
 	/* option of image-import: the size of the disk in MiB */
 	const char *size;
 	/* option of initrd, kernel-install, kernel-build, image-build, image-import and
-	 * image-remove: the architecture of the machines. NULL: the architecture of this host, or
-	 * with kernel-install that of the file `from`. */
+	 * image-remove: the architecture of the machines. NULL: the architecture of this host; for
+	 * kernel-install with --from, the architecture of that file. */
 	const char *arch;
 	char *const *words; /* the remaining words of the command line */
 	size_t word_count;
 };
 
 /*
- * The function of a command, which does the work and prints the answer on stdout. Returns 0, or -1
- * with err set; main() prints the error.
+ * The function of a command. It does the work and prints the answer on stdout. Returns 0, or -1
+ * with err set; main() then prints the error.
  */
 typedef int artifact_fn(const struct artifact_options *opts, struct error *err);
 artifact_fn artifact_sha256, artifact_init_sha256, artifact_initrd, artifact_kernel_install,
@@ -76,25 +76,26 @@ artifact_fn artifact_sha256, artifact_init_sha256, artifact_initrd, artifact_ker
  * `otherwise`. */
 int artifact_architecture(const struct artifact_options *opts, enum architecture otherwise,
 			  enum architecture *out, struct error *err);
-/* Returns the path of microagent-init for an architecture: the value of option --init, or else the
- * path of the file beside this executable. The caller frees the path. */
+/* Returns the path of microagent-init for an architecture: the value of option --init, or the path
+ * of the file beside this executable if --init was not given. The caller frees the path. */
 char *artifact_init_path(const struct artifact_options *opts, enum architecture architecture,
 			 struct error *err);
 /* Returns the descriptor whose number option --fd gives, or -1 with err set. */
 int artifact_fd(const struct artifact_options *opts, struct error *err);
-/* Returns a descriptor of the file to read, at its beginning, or -1 with err set. Option --from-fd
- * gives the number of that descriptor. Without --from-fd, the function opens the path in option
- * --from. */
+/* Returns a descriptor of the file to read, at its beginning, or -1 with err set. With option
+ * --from-fd, this is the descriptor whose number the option gives. Without --from-fd, opens the
+ * path in option --from. */
 int artifact_open_from(const struct artifact_options *opts, struct error *err);
-/* Prints the answer of a command: the text, or with --json the object. The caller keeps the
- * reference to the object. */
+/* Prints the answer of a command: the text, or with --json the object. Does not release the
+ * object. */
 int artifact_answer(const struct artifact_options *opts, const json_t *object, struct error *err,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * From this call on, the signals SIGINT, SIGTERM and SIGHUP are only recorded. Functions with long
- * work check for a recorded signal, clean up and return an error. main() then ends the program by
- * that signal, so that the program's parent sees which signal ended the program.
+ * From this call on, the signals SIGINT, SIGTERM and SIGHUP are only recorded. Functions that work
+ * for long check for a recorded signal, and if there is one, clean up and return an error. main()
+ * then kills the program with the recorded signal, so that the parent of the program sees which
+ * signal it was.
  */
 void artifact_catch_signals(void);
 /* Returns -1 with ERR_UNAVAILABLE "interrupted" if a signal has come. */

@@ -7,11 +7,11 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Opens a regular file for reading. ERR_INVALID if it is not a regular file, or if the path leads
- * through a link. */
+/* Opens a regular file for reading. ERR_INVALID: the file is not a regular file, or the path has a
+ * link. */
 int below_open(int root, const char *path, struct error *err);
-/* Opens a directory for reading. ERR_INVALID if it is not a directory, or if the path leads through
- * a link. */
+/* Opens a directory for reading. ERR_INVALID: the file is not a directory, or the path has a
+ * link. */
 int below_open_dir(int root, const char *path, struct error *err);
 /* Appends the contents of the whole file to `out`. Fails if the file is longer than the limit of
  * `out` allows. */

@@ -2,8 +2,8 @@
 /*
  * The command bundle-build makes an ext4 file system from a tar archive. A guest mounts this file
  * system read-only. Owners, modes, times and links are those of the archive. Device nodes, FIFOs
- * and sockets are left out. The archive may be hostile: names that lead out of the archive are
- * refused, and the unpacked size is bounded.
+ * and sockets are left out. The archive may be hostile: names that lead out of the file system's
+ * root are refused, and the unpacked size is limited.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 #define BUNDLE_FILE "bundle"
 #define BLOCK UINT64_C(4096)
-/* The number of bytes of the file system for which mke2fs makes one inode. */
+/* mke2fs makes one inode for each BYTES_PER_INODE bytes of the file system. */
 #define BYTES_PER_INODE UINT64_C(16384)
 #define MIB (UINT64_C(1) << 20)
 #define SLACK (16 * MIB)
@@ -70,8 +70,9 @@ static int unpack_into_bundle(void *data, struct buf *out, struct error *err)
 	return ext4_write(&b->ext4, fs, BUNDLE_FILE, err);
 }
 
-/* Makes the disk in the size that the reader wants. Refuses a size larger than the allowed contents
- * can need. The largest allowed contents have one directory for each file. */
+/* Makes the disk with the size that the reader asks for. The reader may be hostile, so a size that
+ * is larger than any allowed contents need is refused. In the largest case, each allowed file has a
+ * directory of its own. */
 static int make_bundle_disk(void *data, const void *asked, size_t len, struct error *err)
 {
 	struct bundle *b = data;

@@ -10,15 +10,16 @@
  *   cell->source                the image
  *   WORK, TEMPORARY             the only two directories to which the tool can write
  *
- * bwrap accepts only paths, and follows links in them. Hostile programs may write to the two
+ * bwrap accepts only paths, and follows links in these paths. Hostile programs may write to the two
  * writable directories. So this process opens each of these directories without following a link,
  * and mounts it on a stage (proc_stage.h). On the stage, no other process can replace a directory
  * before bwrap opens its path.
  *
  * The cell has no /proc, /sys, /run, /tmp or home. If root runs this program, the cell has no user
  * namespace: in a user namespace, files of other users would belong to nobody. The tool has none of
- * root's capabilities, with one exception: the caller can ask for the capability to read the files
- * of other users, but not together with the network. The allowed system calls are in tool_calls.h.
+ * root's capabilities, with one exception: if the caller asks for it, the tool can read the files
+ * of other users. A tool with the network never gets this capability. The allowed system calls are
+ * in tool_calls.h.
  */
 #include "artifact/cell.h"
 
@@ -42,8 +43,8 @@
 
 #define NULL_DEVICE "/dev/null"
 #define WORK "/microagent"
-/* The path in the cell of the directory for large temporary files. skopeo always uses this
- * directory, and ignores TMPDIR. */
+/* The path in the cell of the directory for large temporary files. skopeo always uses /var/tmp, and
+ * ignores TMPDIR. */
 #define TEMPORARY "/var/tmp"
 
 static const char *const always[] = {
@@ -69,8 +70,7 @@ static const char *const system_files[] = {
 };
 
 /* The files that a tool without the network may read from a directory of settings for containers.
- * Other files in such a directory can contain the user's logins at registries, and keys for the
- * logins. */
+ * Other files in such a directory can contain the user's passwords and keys for registries. */
 static const char *const trust_files[] = {"policy.json", "registries.conf", "registries.conf.d",
 					  "registries.d"};
 
@@ -87,8 +87,8 @@ static const char *const network_files[] = {
 	"/etc/docker/certs.d",
 };
 
-/* The location of a user's settings: the path in the environment variable `variable`, or else the
- * path `home` below $HOME. The path `below` is appended to both. */
+/* The location of a user's settings: the path in the environment variable `variable` if it is set,
+ * otherwise the path `home` below $HOME. In both cases, the path `below` is appended. */
 struct user_file {
 	const char *variable, *home, *below;
 };
@@ -144,15 +144,16 @@ static void show_system(struct argv *argv)
 	}
 }
 
-/* Shows a setting in the cell. A file that the user cannot read is left out, since bwrap would fail
- * to make the cell with such a file. */
+/* Shows a setting in the cell. Leaves out a file that the user cannot read, because bwrap would
+ * fail to make a cell with such a file. */
 static void show_setting(struct argv *argv, const char *path)
 {
 	if (*path == '/' && access(path, R_OK) == 0)
 		show_path(argv, path);
 }
 
-/* Writes the path of a user's settings to path, or "" if they have no location. */
+/* Writes the path of a user's settings to `path`, or "" if neither the variable nor $HOME gives a
+ * path. */
 static void user_file_path(const struct user_file *file, char *path, size_t size)
 {
 	const char *named = file->variable ? getenv(file->variable) : NULL;
@@ -165,7 +166,8 @@ static void user_file_path(const struct user_file *file, char *path, size_t size
 		snprintf(path, size, "%s/%s%s", home, file->home, file->below);
 }
 
-/* Shows the settings for containers that are in dir. A tool with the network sees all of dir. */
+/* Shows the settings for containers in `dir`. A tool with the network sees all files in `dir`, any
+ * other tool only those in trust_files. */
 static void show_containers(struct argv *argv, const char *dir, bool network)
 {
 	char path[4096 + 32];
@@ -193,7 +195,7 @@ static void show_settings(struct argv *argv, bool network)
 		user_file_path(&user_files[i], path, sizeof(path));
 		show_setting(argv, path);
 	}
-	/* The file with the user's logins at registries if XDG_RUNTIME_DIR is not set. */
+	/* This file has the user's passwords for registries if XDG_RUNTIME_DIR is not set. */
 	snprintf(path, sizeof(path), "/run/containers/%u/auth.json", (unsigned)getuid());
 	show_setting(argv, path);
 }
@@ -211,14 +213,14 @@ static void show_staged(struct argv *argv, const char *option, size_t item)
 }
 
 /* Returns true if root runs this program and this process may make namespaces. In a container, root
- * may lack the capability for this. */
+ * may lack the capability to make them. */
 static bool may_make_namespaces(void)
 {
 	return geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) == 1;
 }
 
-/* Returns true if the program is in a system directory, which the cell shows anyway. bwrap could
- * not mount such a program a second time if a link is in its path. */
+/* Returns true if the program is in one of system_dirs, which the cell always shows. Such a program
+ * is not mounted again: bwrap would fail if a component of its path is a link. */
 static bool is_of_system(const char *program)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++) {
@@ -245,8 +247,8 @@ static void cell_words(struct argv *argv, const struct tool_cell *cell, const st
 		argv_add(argv, "--cap-add");
 		argv_add(argv, "CAP_DAC_OVERRIDE");
 	}
-	/* The first process in the cell is bwrap's, and it holds the lock. The tool does not get
-	 * the lock's descriptor, because it could release the lock. */
+	/* The first process in the cell is one of bwrap, and it holds the lock. The tool does not
+	 * get the lock's descriptor, because with it the tool could release the lock. */
 	if (tool->hold > 0) {
 		argv_add(argv, "--sync-fd");
 		argv_addf(argv, "%d", TOOL_HOLD_FD);
@@ -266,8 +268,8 @@ static void cell_words(struct argv *argv, const struct tool_cell *cell, const st
 	argv_addf(argv, WORK "/%s", cell->out);
 	show_staged(argv, "--bind", STAGED_TEMPORARY);
 	argv_add(argv, TEMPORARY);
-	/* Programs write unwanted output to the null device. bwrap mounts this device read-only.
-	 * Otherwise a tool that root runs could change the mode of the host's device
+	/* Programs need the null device for output that nobody wants. It is mounted read-only,
+	 * because otherwise a tool that root runs could change the mode of the host's device
 	 * (proc_stage_add()). */
 	show_staged(argv, "--dev-bind", STAGED_NULL);
 	argv_add(argv, NULL_DEVICE);
@@ -351,8 +353,8 @@ static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const st
 		return -1;
 	cell_words(&words, cell, tool, bwrap, program);
 	argv_add_list(&words, tool->argv + 1);
-	/* The environment of this process may contain the user's secrets, so the tool gets only a
-	 * few variables. */
+	/* The environment of this process may contain the user's secrets, so the tool gets only the
+	 * listed variables. */
 	argv_add(&env, "TMPDIR=" TEMPORARY);
 	if (tool->env)
 		argv_add_list(&env, tool->env);
@@ -386,9 +388,9 @@ static int run_unconfined(const struct tool_cell *cell, const struct tool *tool,
 	return bare.env ? tool_run(&bare, err) : -1;
 }
 
-/* Finds out whether the tool failed because this system cannot make a cell, by running `true` in a
- * cell. Returns true, with err set, if no cell can be made. The namespaces of the stage are made
- * first, because bwrap makes its namespaces inside them. */
+/* Finds out, by running `true` in a cell, whether the tool failed because this host cannot make a
+ * cell. If so, returns true with err set. The namespaces of the stage are made first, because bwrap
+ * makes its namespaces inside them. */
 static bool is_without_cell(const struct tool_cell *cell, const char *bwrap, struct error *err)
 {
 	static const char *const argv[] = {"true", NULL};

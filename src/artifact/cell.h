@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs a foreign tool in a cell, because the tool's input comes from outside. bubblewrap gives the
- * tool a separate root with the system's programs and libraries, and with the files in struct
- * tool_cell. The tool sees no process and no socket of the host, and cannot gain rights.
+ * tool a separate root with the host's programs and libraries, and with the files that struct
+ * tool_cell names. The tool sees no process and no socket of the host, and cannot gain rights.
  */
 #ifndef ARTIFACT_CELL_H
 #define ARTIFACT_CELL_H
@@ -11,11 +11,11 @@
 
 #include "artifact/tool.h"
 
-/* The things that a tool has in its cell. */
+/* What a tool can reach in its cell. */
 struct tool_cell {
-	/* If this is set, the tool may read the user's settings for registries. With the network,
-	 * the tool may also read the user's logins. Without the network, the tool may also read the
-	 * files of other users if root runs this program. */
+	/* True: the tool may read the user's settings for registries. If it has the network, it may
+	 * also read the user's passwords for registries. If it has no network and root runs this
+	 * program, it may also read the files of other users. */
 	bool settings;
 	/* a path of the host that the tool may read at the same path in its cell; NULL: none */
 	const char *source;
@@ -29,17 +29,17 @@ struct tool_cell {
 	const char *out;
 	const char *temporary;
 	/* The number of bytes that the tool may write to both subdirectories of `dir` together; 0:
-	 * any number. A tool that writes more is ended, with ERR_INVALID and
+	 * any number. A tool that writes more is killed, and cell_run() fails with ERR_INVALID and
 	 * REASON_IMAGE_TOO_SMALL. */
 	uint64_t room;
 	bool unconfined; /* the user wants the tool to run without a cell */
-	/* apt has verified the tool's input, so the tool runs without a cell if no cell can be
-	 * made. */
+	/* apt has verified the tool's input; so if no cell can be made, the tool runs without
+	 * one. */
 	bool vouched;
 };
 
 /* Runs tool->argv in the cell. The tool's environment has tool->env, and those variables of this
- * process that such a tool needs. Without a cell, the tool's working directory is cell->dir.
+ * process that tools need. Without a cell, the tool runs in the directory cell->dir.
  * ERR_UNAVAILABLE with REASON_NO_CELL: no cell can be made. Other errors are those of
  * tool_run(). */
 int cell_run(const struct tool_cell *cell, const struct tool *tool, struct error *err);

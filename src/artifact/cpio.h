@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes a segment of an initramfs: a cpio archive in the newc format. The same contents always
- * give the same bytes: the owner is root, the time is 0 and inode numbers count up. The caller adds
- * entries in sorted order, each directory before its contents. An initramfs can consist of several
- * segments, one behind the other.
+ * give the same bytes, because the owner is always root, the time is always 0, and inodes are
+ * numbered in order. The caller adds entries in sorted order, each directory before its contents.
+ * An initramfs can consist of several segments, one after the other.
  */
 #ifndef ARTIFACT_CPIO_H
 #define ARTIFACT_CPIO_H
@@ -15,8 +15,8 @@
 
 struct cpio;
 
-/* Starts a segment at the position of `fd`. `fd` stays the caller's, who must close it after
- * cpio_close() or cpio_abandon(). */
+/* Starts a segment at the position of `fd`. The caller closes `fd` after cpio_close() or
+ * cpio_abandon(). */
 struct cpio *cpio_open(int fd, struct error *err);
 /* Adds a directory. Its name is a path relative to the root, such as "lib/modules". */
 int cpio_dir(struct cpio *cpio, const char *name, mode_t mode, struct error *err);

@@ -60,9 +60,9 @@ bool deb_is_plain_name(const char *name)
 
 /* --- the ar archive -------------------------------------------------------------------------- */
 
-/* The format of ar(5). A file begins with AR_MAGIC. Its members follow, each at an even offset. A
- * member begins with a header. The header begins with the member's name. Near the header's end is
- * the member's size, padded by blanks. */
+/* The format of ar(5). A file begins with AR_MAGIC. After that come its members, each at an even
+ * offset. A member begins with a header of AR_HEADER bytes. The header begins with the member's
+ * name, and has the member's size at AR_SIZE_AT, in digits followed by blanks. */
 #define AR_MAGIC "!<arch>\n"
 enum { AR_HEADER = 60, AR_NAME = 16, AR_SIZE_AT = 48, AR_SIZE = 10, AR_MEMBERS_MAX = 16 };
 
@@ -133,8 +133,8 @@ struct unpacking_deb {
 	struct tar_files files;
 };
 
-/* Returns the path of an entry, relative to the root or to /usr: "lib/x" for "./usr/lib/x" and for
- * "lib/x". */
+/* Returns the path of an entry without "./" and "usr/" at its beginning: "lib/x" for "./usr/lib/x"
+ * and for "lib/x". */
 static const char *plain_path(const char *name)
 {
 	static const char *const before[] = {"./", "usr/"};
@@ -289,8 +289,8 @@ int deb_open(const char *file, struct deb *out, struct error *err)
 	return 0;
 }
 
-/* Copies the package to a file in dir, and removes the file's name. So no other process can open
- * the copy and change it. */
+/* Copies the package to a file in `dir`, and removes the name of the file, so that no other process
+ * can open the copy and change it. */
 static int copy_package(const struct deb *deb, int dir, struct error *err)
 {
 	static const char name[] = ".package";

@@ -13,13 +13,13 @@
 
 #define BLOCK (1u << 20)
 
-/* Returns how many of the next `left` bytes at offset `at` lie in a hole. Holes are skipped,
- * because reading a large sparse disk would fill the host's page cache with zeros. */
+/* Returns how many of the next `left` bytes at offset `at` lie in a hole. The caller need not read
+ * holes. Reading the holes of a large disk would fill the host's page cache with zeros. */
 static uint64_t hole_at(int fd, off_t at, uint64_t left)
 {
 	off_t data = lseek(fd, at, SEEK_DATA), end;
 
-	if (data < 0 && errno == ENXIO) { /* `at` is behind the last data of the file */
+	if (data < 0 && errno == ENXIO) { /* `at` is after the last data of the file */
 		end = lseek(fd, 0, SEEK_END);
 		data = end > at ? end : at;
 	}

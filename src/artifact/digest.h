@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 of files and bytes. */
+/* Computes SHA-256 digests of files and bytes. */
 #ifndef ARTIFACT_DIGEST_H
 #define ARTIFACT_DIGEST_H
 

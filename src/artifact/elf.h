@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks that a program needs no libraries. Programs in an initrd must not need any, because an
- * initrd has no libraries. */
+/* Checks that a program needs no libraries. A program in an initrd must not need libraries, because
+ * an initrd has none. */
 #ifndef ARTIFACT_ELF_H
 #define ARTIFACT_ELF_H
 

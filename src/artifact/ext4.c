@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 
 /* The features of the file system. They are listed here because the defaults of mke2fs depend on
- * the distribution. Linux 4.4 and later supports them, and so do the kernels of this project. */
+ * the distribution. Linux 4.4 and later versions support these features. */
 static const char features[] =
 	"ext_attr,resize_inode,dir_index,filetype,extent,64bit,flex_bg,"
 	"sparse_super,large_file,huge_file,dir_nlink,extra_isize,metadata_csum";
@@ -43,8 +43,8 @@ static void fixed_environment(struct environment *env, const struct ext4_spec *s
 {
 	snprintf(env->time, sizeof(env->time), "E2FSPROGS_FAKE_TIME=%" PRId64, spec->time);
 	env->vars[0] = env->time;
-	/* These variables make mke2fs independent of the user's locale and of the administrator's
-	 * settings. */
+	/* These variables make the result independent of the user's locale and of the
+	 * administrator's settings for mke2fs. */
 	env->vars[1] = "LC_ALL=C";
 	env->vars[2] = "MKE2FS_CONFIG=/nonexistent";
 	env->vars[3] = NULL;
@@ -70,8 +70,8 @@ static int run_mke2fs(const struct ext4_spec *spec, const char *file, struct err
 			      NULL,	"-U",  spec->uuid, "-L",    spec->label, "-E", NULL,
 			      "-J",	NULL,  file,	   NULL};
 	autofree char *dir = directory_of(file, err);
-	/* A hostile image may have taken over the reader, which could then have replaced the new
-	 * file by a link. So mke2fs is allowed to open files only in this directory. */
+	/* A hostile image may have taken over the reader, and the reader could have replaced the
+	 * new file by a link. So mke2fs may open files only in this directory. */
 	const struct tool mke2fs = {
 		.argv = argv, .env = env.vars, .alone_with = dir, .writes = true};
 
@@ -133,16 +133,16 @@ int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *
 	if (code != 0)
 		return ext4_failed(code, file, err);
 	code = ext2fs_read_bitmaps(writer.fs);
-	/* libext2fs gives this time to files without a time. It also counts the written bytes in
-	 * s_kbytes_written, and this count depends on its cache. With 0, libext2fs does not
-	 * count. */
+	/* libext2fs gives this time to files for which no time is set. It also counts the written
+	 * bytes in s_kbytes_written, but only if this number is not 0. The count would depend on
+	 * libext2fs's cache, so the same contents could give other bytes. */
 	writer.fs->now = spec->time;
 	writer.fs->super->s_kbytes_written = 0;
 	if (ext4_failed(code, "", err) < 0 || ext4_fill(&writer, err) < 0) {
 		ext2fs_free(writer.fs);
 		return -1;
 	}
-	/* Not synced here, since the file is synced when it is published. */
+	/* The file is not synced here, because it is synced when it is published. */
 	code = ext2fs_close2(writer.fs, EXT2_FLAG_FLUSH_NO_SYNC);
 	if (code != 0)
 		ext2fs_free(writer.fs);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a raw ext4 file system from a rootfs, without root. mke2fs makes an empty file system,
- * libext2fs writes into it, and e2fsck checks the result. Identifiers, hash seed and times are
- * fixed, so that the same contents give the same bytes on every host.
+ * Makes a raw ext4 file system from a rootfs, without the rights of root. mke2fs makes an empty
+ * file system, libext2fs writes into it, and e2fsck checks the result. Identifiers, hash seed and
+ * times are fixed, so that the same contents give the same bytes on every host.
  */
 #ifndef ARTIFACT_EXT4_H
 #define ARTIFACT_EXT4_H
@@ -31,12 +31,12 @@ int ext4_make(const struct ext4_spec *spec, struct rootfs *rootfs, const char *f
 	      struct error *err);
 
 /* Makes an empty file system. The three steps of ext4_make() are ext4_make_empty(), ext4_write()
- * and ext4_fsck(). They are separate because a reader (reader.h) can start no tool. If the rootfs
- * is in a reader, the reader calls only ext4_write(), and its parent calls the other two
- * functions. */
+ * and ext4_fsck(). They are separate because a reader (reader.h) cannot start a tool. A reader that
+ * has the rootfs calls only ext4_write(), and its parent calls the two functions that start
+ * tools. */
 int ext4_make_empty(const struct ext4_spec *spec, const char *file, struct error *err);
-/* Writes the rootfs into the empty file system. If the call fails, the file may contain a part of
- * the rootfs. */
+/* Writes the rootfs into the empty file system. If the call fails, the file may contain some files
+ * of the rootfs. */
 int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
 	       struct error *err);
 /* Checks the file system with e2fsck. */

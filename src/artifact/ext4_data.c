@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Allocates blocks for inodes and writes the contents of files to these blocks. The blocks of a
- * file follow the blocks of the previous file, so that each file is in one piece. Blocks of zeros
- * become holes. This code writes the bytes without libext2fs, whose cache helps only for blocks
- * that are read again.
+ * file follow the blocks of the previous file, so that a file has consecutive blocks. Blocks of
+ * zeros become holes. This code writes the bytes itself and not through libext2fs, because the
+ * cache of libext2fs is useful only for blocks that are read again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 
 #define EXTENT_MAX 32768 /* the largest number of blocks in one extent */
-#define FAST_LINK 60	 /* a symbolic link whose target is shorter has the target in its inode */
+#define FAST_LINK 60	 /* a symbolic link with fewer bytes has its target in its inode */
 
 int ext4_failed(errcode_t code, const char *about, struct error *err)
 {
@@ -27,8 +27,8 @@ int ext4_failed(errcode_t code, const char *about, struct error *err)
 		return error_set(
 			err, ERR_IO,
 			"the file system that is being made is full: make it on a larger disk");
-	/* A code below EXT2_ET_BASE is the errno of a system call. Any other code is libext2fs's
-	 * own, and means an error in the file system that this program writes. */
+	/* A code below EXT2_ET_BASE is the errno of a system call. Any other code is an error of
+	 * libext2fs about the file system that this program writes. */
 	if (code < EXT2_ET_BASE)
 		return error_errno(err, (int)code, "the file system%s%s", *about ? ": " : "",
 				   about);
@@ -65,8 +65,8 @@ static int put_extent(struct ext4_blocks *b, struct error *err)
 	return ext4_failed(code, "", err);
 }
 
-/* Allocates up to `want` consecutive blocks for the file, from the file's block `at` on. Sets
- * *first to the first allocated block and *count to their number. */
+/* Allocates up to `want` consecutive blocks of the file system, for the blocks of the file that
+ * begin at number `at`. Sets *first to the first allocated block and *count to their number. */
 static int take_blocks(struct ext4_blocks *b, blk64_t at, blk64_t want, blk64_t *first,
 		       blk64_t *count, struct error *err)
 {
@@ -187,8 +187,8 @@ static ssize_t read_data_chunk(int fd, uint8_t *chunk, size_t len, off_t at)
 	return (ssize_t)done;
 }
 
-/* Returns the offset at which the next data of the file begins, rounded down to a whole chunk.
- * Returns size if only a hole follows. */
+/* Returns the offset of the next data of the file, rounded down to a multiple of EXT4_CHUNK.
+ * Returns `size` if there is no more data. */
 static uint64_t skip_hole(int fd, uint64_t at, uint64_t size)
 {
 	off_t data = lseek(fd, (off_t)at, SEEK_DATA);

@@ -13,7 +13,7 @@ struct ext4_writer {
 			 * it directly, without the cache of libext2fs */
 	uint8_t *chunk; /* EXT4_CHUNK bytes */
 	blk64_t goal;	/* number of the block at which the search for the next free block begins,
-			 * so that files lie one behind the other */
+			 * so that each file follows the previous file */
 	struct rootfs *rootfs;
 	ext2_ino_t last_inode;
 	bool has_lost_found; /* the rootfs has a directory lost+found */
@@ -22,11 +22,11 @@ struct ext4_writer {
 };
 #define EXT4_CHUNK (1u << 20)
 
-/* Sets the error for an error code of libext2fs. `about`: the name of the file, or "". Returns
+/* Sets the error for an error code of libext2fs. `about` is the name of the file, or "". Returns
  * -1. */
 int ext4_failed(errcode_t code, const char *about, struct error *err);
 
-/* The state while blocks are added to an inode, in the order of the file. */
+/* The state while blocks are added to an inode. The blocks are added in the order of the file. */
 struct ext4_blocks {
 	struct ext4_writer *writer;
 	ext2_ino_t number;
@@ -40,7 +40,7 @@ int ext4_blocks_begin(struct ext4_blocks *b, struct ext4_writer *writer, ext2_in
 /* Allocates a block of the file system for the file's block `at`, and sets *out to the number of
  * the allocated block. */
 int ext4_blocks_add(struct ext4_blocks *b, blk64_t at, blk64_t *out, struct error *err);
-/* Writes count whole blocks of data to the file, beginning at the file's block `at`. */
+/* Writes `count` whole blocks of data to the file, to its blocks from number `at` on. */
 int ext4_blocks_write(struct ext4_blocks *b, blk64_t at, const uint8_t *data, blk64_t count,
 		      struct error *err);
 int ext4_blocks_end(struct ext4_blocks *b, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes the tree of a rootfs as inodes and directories. A directory is written in one pass, after
- * all files in it have inodes. So the written part of the directory need not be searched for a
+ * all files in it have inodes. So the directory need not be searched for a free place for each new
  * name.
  */
 #include <inttypes.h>
@@ -16,20 +16,20 @@
 #include "base/cleanup.h"
 
 #define LOST_FOUND "lost+found"
-#define LOST_FOUND_INODE 11 /* the first free inode number, which mke2fs uses for lost+found */
+#define LOST_FOUND_INODE 11 /* the first inode number that is not reserved, for lost+found */
 #define NAMES_MAX 65000	    /* the largest number of names that one file may have */
-/* position of the nanoseconds in a time field; its two lowest bits extend the seconds beyond 32
- * bits */
+/* The position of the nanoseconds in the extra bits of a time. The two lowest of these bits extend
+ * the seconds beyond 32 bits. */
 #define NSEC_SHIFT 2
 
-/* The state of a visit to the children of a directory. */
+/* The state while the children of a directory are visited. */
 struct visit {
 	struct ext4_writer *writer;
 	struct rootfs_node *dir;
 	int (*child)(struct visit *v, struct rootfs_node *child);
 	struct error *err;
 	int result;
-	/* The counters of this visit and the blocks of the directory. */
+	/* The number of subdirectories, and the blocks of the directory. */
 	unsigned dirs;
 	struct ext4_blocks *blocks;
 	uint8_t *block; /* the block of the directory that is being filled */
@@ -60,7 +60,7 @@ static bool is_lost_found(const struct ext4_writer *w, const struct rootfs_node 
 	       strcmp(node->name, LOST_FOUND) == 0;
 }
 
-/* Allocates an inode for a node. Inode numbers follow the order of the tree. */
+/* Allocates an inode for a node. Inodes are numbered in the order in which the tree is walked. */
 static int take_inode(struct ext4_writer *w, struct rootfs_node *node, struct error *err)
 {
 	struct rootfs_file *file = node->file;
@@ -76,8 +76,8 @@ static int take_inode(struct ext4_writer *w, struct rootfs_node *node, struct er
 			err, ERR_UNSUPPORTED,
 			"\"%.300s\" is a file with more than %d names (hard links), the most that ext4 can store: make the archive with fewer",
 			node->name, NAMES_MAX);
-	/* The search for a free inode begins at the last allocated inode, since all inodes before
-	 * it are in use. */
+	/* The search for a free inode begins at the last allocated inode, because all inodes with
+	 * lower numbers are in use. */
 	code = ext2fs_new_inode(w->fs, w->last_inode, 0, NULL, &number);
 	if (code != 0)
 		return ext4_failed(code, "", err);
@@ -211,8 +211,8 @@ static int write_names(struct ext4_writer *w, struct rootfs_node *dir, unsigned 
 	}
 	if (end_block(&v) < 0 || ext4_blocks_end(&blocks, err) < 0)
 		return -1;
-	/* The links of a directory are its name, its own "." and the ".." of each directory in it.
-	 * ext4 uses the number 1 for more links than it can count. */
+	/* The links to a directory are its name, the "." in it, and the ".." of each directory in
+	 * it. If there are more links than ext4 can count, ext4 uses the number 1. */
 	inode.i_links_count = v.dirs + 2 > NAMES_MAX ? 1 : (__u16)(v.dirs + 2);
 	errcode_t code =
 		ext2fs_inode_size_set(w->fs, small, (ext2_off64_t)(v.count * w->fs->blocksize));
@@ -251,7 +251,7 @@ static int write_node(struct visit *v, struct rootfs_node *node)
 	if (!S_ISFIFO(file->mode) &&
 	    ext4_write_contents(w, file, file->inode, (struct ext2_inode *)&inode, v->err) < 0)
 		return -1;
-	/* The contents are in the image now. The data file is removed to free its space on the
+	/* The image now has the contents, so the data file is removed to free its space on the
 	 * host's disk. */
 	rootfs_remove_data(w->rootfs, file);
 	return write_inode(w, file, &inode, v->err);

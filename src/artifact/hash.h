@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes SHA-256 by the fastest library of the system: libcrypto (linux/hash.c) or CommonCrypto
- * (darwin/hash.c). */
+/* Computes SHA-256 digests with the fastest library of the operating system: libcrypto
+ * (linux/hash.c) or CommonCrypto (darwin/hash.c). */
 #ifndef ARTIFACT_HASH_H
 #define ARTIFACT_HASH_H
 

@@ -8,7 +8,7 @@
 #include "artifact/place.h"
 
 #define IMAGE_FILE "image"
-/* The ordinary user in the images that this program builds. */
+/* The user in the images that this program builds as which commands run. */
 #define AGENT_NAME "agent"
 #define AGENT_UID 1000
 
@@ -16,8 +16,8 @@ struct image_spec {
 	const char *name, *kind; /* name and kind of the entry in the cache */
 	struct ext4_spec ext4;
 	enum architecture architecture;
-	const char *user; /* for the record: the user as whom commands run in the image; NULL:
-			   * none */
+	const char *user; /* the user as which commands run in the image, for the record; NULL: the
+			   * record has no user */
 	json_t *extra;	  /* further members of the record; NULL: none */
 };
 
@@ -31,16 +31,16 @@ int image_publish(const struct place *place, const struct image_spec *spec, stru
  * directory. */
 int image_enter(const struct place *place, const struct image_spec *spec, const char *recipe_sha256,
 		struct error *err);
-/* Prints the answer of a command for the image `name`. `done` is the end of the answer's sentence,
- * such as "is built". */
+/* Prints the answer of a command about the image `name`. The text of the answer is a sentence that
+ * ends with `done`, for example "is built". */
 int image_answer(const struct artifact_options *opts, const char *name, const char *done,
 		 struct error *err);
 
-/* Returns true if the cache has a twin of the image under any name. A twin is an image for the same
- * architecture, whose recipe has the digest recipe_sha256. */
+/* Returns true if the cache has a twin of the image, under any name. A twin is an image for the
+ * same architecture with the same recipe digest, recipe_sha256. */
 bool image_has_twin(const struct image_spec *spec, const char *recipe_sha256);
-/* Makes an entry with spec's name from a twin of the image (image_has_twin()). `ref` is the
- * reference of the image that the user asked for; it is put into the record. */
+/* Makes an entry with the name in `spec` from a twin of the image (image_has_twin()). `ref` is the
+ * user's name for the image, which is put into the record. */
 int image_link_twin(const struct place *place, const struct image_spec *spec,
 		    const char *recipe_sha256, const char *ref, struct error *err);
 

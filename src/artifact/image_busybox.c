@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the default image: one static program with all its names, and the few files that programs
- * expect. Any user can make this image in a second, and the same busybox always gives the same
- * bytes. For machines of another architecture, the program comes from Debian's package, and cannot
- * run on the host. Its names are then those of the host's busybox, since Debian builds both
- * programs from the same configuration.
+ * Makes the default image: the static program busybox with all its names, and the few files that
+ * programs expect. Any user can make this image in a second, and the same busybox always gives the
+ * same bytes. For machines of another architecture, busybox comes from Debian's package. It cannot
+ * run on the host, so it cannot print its names. The names of the host's busybox are used, because
+ * Debian builds both programs with the same configuration.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -108,7 +108,7 @@ static const struct {
 };
 
 /* Finds busybox in PATH and checks that it needs no library. The check is needed because Debian
- * also has a dynamic busybox with the same file name. */
+ * also has a busybox that needs libraries, with the same file name. */
 static char *find_busybox(struct error *err)
 {
 	static const char *const names[] = {"busybox", NULL};
@@ -141,8 +141,8 @@ static char *find_busybox(struct error *err)
 struct contents {
 	struct rootfs *fs;
 	struct buf lines;
-	/* name and version of the package that the program is from. The recipe then contains this
-	 * text instead of the program's bytes. NULL: the recipe contains the program's bytes. */
+	/* Name and version of the package from which busybox comes. The recipe contains this text
+	 * if it is set, and the digest of the program's bytes if it is NULL. */
 	const char *package;
 };
 #define CONTENTS_NONE                \
@@ -164,8 +164,8 @@ static int add_recipe_line(struct contents *c, const char *path, mode_t mode, ui
 			  (long long)busybox_spec.ext4.time, digest);
 }
 
-/* Adds a file to the image and to the recipe. `text` is the contents of a file or the target of a
- * link. For a directory, it is NULL. */
+/* Adds a file to the image and to the recipe. `text` is the contents of a file, the target of a
+ * link, or NULL for a directory. */
 static int add_to_image(struct contents *c, const char *path, mode_t mode, uid_t owner,
 			const char *text, struct error *err)
 {
@@ -178,8 +178,8 @@ static int add_to_image(struct contents *c, const char *path, mode_t mode, uid_t
 		       : rootfs_add(c->fs, path, mode, owner, text, err);
 }
 
-/* Puts all files of the image into c. `program` is the busybox that the image gets. `host` is the
- * busybox that is run on this host to get the names. */
+/* Puts all files of the image into `c`. `program` is the path of the busybox that the image gets.
+ * `host` is the path of the busybox that this host runs to get the names. */
 static int describe_busybox(struct contents *c, const char *program, const char *host,
 			    struct error *err)
 {
@@ -218,7 +218,7 @@ static int describe_busybox(struct contents *c, const char *program, const char 
 		if (asprintf(&path, "/%s", name) < 0 || !(dir = strdup(path)))
 			return error_errno(err, ENOMEM, "image");
 		slash = strrchr(dir, '/');
-		/* The only name in the root is linuxrc, which is not needed. */
+		/* A name in the root is skipped. The only one is linuxrc, which is not needed. */
 		if (slash == dir)
 			continue;
 		*slash = '\0';
@@ -243,9 +243,9 @@ static int busybox_recipe(const struct contents *c, char out[DIGEST_TEXT], struc
 	return digest_bytes(buf_bytes(&text), text.len, out, err);
 }
 
-/* Returns the known faults of this busybox for the image's record. A user who does not know them
- * would search for the cause in the user's network. The version is read from the program's bytes,
- * since a program for another architecture cannot be run. */
+/* Returns the known faults of this busybox, for the image's record. Otherwise a user might search
+ * for the cause of such a fault in the network. The version is searched in the program's bytes,
+ * because a program for another architecture cannot be run. */
 static json_t *known_faults(const char *program, struct error *err)
 {
 	static const char first[] = "BusyBox v1.35.", of[] = "(Debian ";
@@ -307,8 +307,8 @@ static int make_foreign(const char *name, enum architecture architecture, const 
 	return publish_busybox(&place, name, architecture, program, &contents, err);
 }
 
-/* Makes the image if the cache does not have it. For another architecture, any version of the
- * package in the cache is enough; --rebuild fetches the package's newest version. */
+/* Makes the image if the cache does not have it. For another architecture, an image from any
+ * version of the package is enough; with --rebuild, the newest version is downloaded. */
 int image_build_busybox(const struct artifact_options *opts, enum architecture architecture,
 			struct error *err)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes an image of Debian with a compiler and an interpreter, by mmdebstrap. mmdebstrap runs as
- * root, or as an ordinary user in a user namespace with a range of /etc/subuid. The packages come
- * from the Debian archives that apt is configured for. Documentation is left out.
+ * Makes an image of Debian with a compiler and an interpreter, with the program mmdebstrap.
+ * mmdebstrap runs as root, or as an ordinary user in a user namespace with that user's ids from
+ * /etc/subuid. The packages come from the Debian archives for which the host's apt is configured.
+ * Documentation is left out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,8 +41,8 @@ static const struct image_spec debian_spec = {
 };
 
 /* Shell commands that mmdebstrap runs at the end, with the directory of the unpacked system as $1.
- * They add the user and the directory /workspace, and keep the names in this host's network
- * settings out of the unpacked system. */
+ * They add the user and the directory /workspace, and replace the names that mmdebstrap has copied
+ * from this host's network settings. */
 static const char *const hooks[] = {
 	"chroot \"$1\" useradd --create-home --user-group --uid 1000 --shell /bin/bash agent",
 	"mkdir \"$1/workspace\" && chroot \"$1\" chown agent:agent /workspace",
@@ -97,8 +98,8 @@ static int add_argument(struct arguments *a, struct error *err, const char *fmt,
 	return 0;
 }
 
-/* Adds the archives of the suite that apt is configured for. If apt has none (another release, or
- * no lists yet), mmdebstrap uses its default. */
+/* Adds the archives of SUITE for which the host's apt is configured. If apt has none, because the
+ * host runs another release or has no lists yet, mmdebstrap uses its default archive. */
 static int add_mirrors(struct arguments *a, struct error *err)
 {
 	const char *const argv[] = {"apt-get",
@@ -143,10 +144,10 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 {
 	autobuf struct buf packages = BUF_INIT(0);
 
-	/* mmdebstrap runs in separate namespaces if root runs it. Otherwise it would mount and
-	 * start processes in the host's namespaces, and leave them behind when it is killed. In
-	 * separate namespaces they end with mmdebstrap. It is then the first process of its pid
-	 * namespace, so the kernel drops a SIGTERM for it until it has a handler. */
+	/* If root runs mmdebstrap, it runs in separate namespaces. In the host's namespaces, its
+	 * mounts and processes would stay if it is killed; in separate namespaces, they end with
+	 * mmdebstrap. There it is the first process of a pid namespace, so the kernel drops a
+	 * SIGTERM for mmdebstrap until it has a handler. */
 	if (geteuid() == 0)
 		for (size_t i = 0; i < ARRAY_SIZE(own_namespaces); i++)
 			a->argv[a->count++] = own_namespaces[i];
@@ -176,8 +177,8 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 	return add_mirrors(a, err);
 }
 
-/* Computes the digest of the command line. The sources and paths depend on this host, so they are
- * left out. */
+/* Computes the digest of the recipe from what decides the contents of the image. Archives and paths
+ * are left out, because they depend on this host. */
 static int debian_recipe(char out[DIGEST_TEXT], struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(0);
@@ -206,8 +207,8 @@ static int require_debian_tools(struct error *err)
 		return -1;
 	if (root)
 		return 0;
-	/* Files of the image belong to several users. An ordinary user needs subordinate user ids
-	 * to make such files. */
+	/* Files of the image belong to several users. An ordinary user can make such files only
+	 * with subordinate user ids. */
 	if (getpwuid_r(geteuid(), &entry, texts, sizeof(texts), &user) != 0 || !user)
 		return error_set(err, ERR_NOT_FOUND, "user %u has no entry in /etc/passwd: add one",
 				 geteuid());
@@ -239,9 +240,10 @@ static int build_debian(const struct place *place, const char *name, const char 
 	    command_line(&arguments, tar, err) < 0 ||
 	    buf_printf(&tmp, err, "TMPDIR=%s", place->scratch) < 0)
 		return -1;
-	/* If root runs mmdebstrap, it uses the scratch directory, so that the next run removes what
-	 * a killed run left. If an ordinary user runs mmdebstrap, it uses the system's directory
-	 * for temporary files, because the subordinate users must be able to enter it. */
+	/* If root runs mmdebstrap, it uses the scratch directory, so that the next run removes the
+	 * files of a killed run. If an ordinary user runs mmdebstrap, it uses the host's directory
+	 * for temporary files, because processes with the subordinate ids must be able to enter
+	 * it. */
 	if (geteuid() == 0)
 		env[2] = buf_string(&tmp);
 	progress_stage("installing Debian's packages into the image");
@@ -261,8 +263,8 @@ static int build_debian(const struct place *place, const char *name, const char 
 	return image_publish(place, &spec, fs, recipe, err);
 }
 
-/* Makes the image. During the installation, programs from Debian's packages run, so the image must
- * be for the host's architecture. */
+/* Makes the image. The installation runs programs from Debian's packages, so the image must be for
+ * the host's architecture. */
 int image_build_debian(const struct artifact_options *opts, enum architecture architecture,
 		       struct error *err)
 {
@@ -284,7 +286,7 @@ int image_build_debian(const struct artifact_options *opts, enum architecture ar
 	if (require_debian_tools(err) < 0 ||
 	    place_open(CACHE_IMAGES, "image-debian", &place, err) < 0)
 		return -1;
-	/* Another run may have built the image while this run waited for the lock. */
+	/* Another process may have built the image while this process waited for the lock. */
 	if ((opts->rebuild || !image_is_built(name, architecture, recipe)) &&
 	    build_debian(&place, name, recipe, err) < 0)
 		return -1;

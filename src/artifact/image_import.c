@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command image-import makes a disk from an image of the OCI or of Docker. skopeo fetches the
- * image, and runs as the user of this command. The layers are put together in memory. Owners, modes
- * and attributes are set only in the finished file system, so this program needs no right to change
- * owners on the host.
+ * The command image-import makes a disk from an image of the OCI or of Docker. The tool skopeo
+ * fetches the image. It runs as the user who runs this command. The layers are put together in
+ * memory. Owners, modes and attributes are set only in the finished file system, so this program
+ * needs no right to change owners on the host.
  *
  * An image is identified by the digest of its manifest, which names the stored layers. If the cache
- * has the image under another name, the new entry is linked to it. If the cache has the image under
- * this name, nothing is done. Each layer's digest is computed while it is unpacked, and must be the
- * one in the image's configuration.
+ * has the same image under another name, the new entry is a hard link to that image's file. If the
+ * cache has it under this name, nothing is done. The digest of each layer is computed while the
+ * layer is unpacked, and must be the digest in the image's configuration.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,11 +36,11 @@
 
 #define KIND "oci"
 #define MIB (UINT64_C(1) << 20)
-/* the largest size of a record in bytes; less than readers of the cache accept */
+/* The largest size of a record in bytes. Programs that read the cache accept larger records. */
 #define RECORD_BYTES 60000
 #define FIXED_TIME 1577836800
-/* The bytes that are added to the size of the contents, as space for the file system's own data and
- * for the guest. */
+/* The number of bytes that are added to the size of the contents. They are space for the tables of
+ * the file system, and for the guest. */
 #define FREE_BYTES (UINT64_C(1) << 30)
 #define DEFAULT_MAX (UINT64_C(4) << 30)
 #define SIZE_MIN_MIB 128
@@ -76,9 +76,9 @@ static int take_size(const char *text, uint64_t *out, struct error *err)
 }
 
 /*
- * Computes the digest of everything that decides the bytes of the disk. Recipes of the older kind
- * "import 1" contained only the configuration, and the layers were not compared with it. So an
- * entry with such a recipe does not count as this image.
+ * Computes the digest of everything that decides the bytes of the disk. In earlier versions, the
+ * recipe began with "import 1" and contained only the digest of the configuration, and layers were
+ * not compared with the configuration. So an entry with such a recipe does not count as this image.
  */
 static int import_recipe(const struct import *import, const char *manifest_sha256,
 			 char out[DIGEST_TEXT], struct error *err)
@@ -109,8 +109,8 @@ static uint64_t max_bytes(const struct import *import)
 	return import->size ? import->size : DEFAULT_MAX;
 }
 
-/* Returns how many bytes skopeo may store. The bytes include the layers of an archive, because
- * skopeo unpacks an archive and then stores its layers. */
+/* Returns how many bytes skopeo may store. They are counted twice, because skopeo first unpacks an
+ * archive, and then stores its layers. */
 static uint64_t fetch_room(const struct import *import)
 {
 	uint64_t unpacked = rootfs_most_unpacked(max_bytes(import));
@@ -134,7 +134,7 @@ static int choose_shape(const struct import *import, const struct rootfs *fs, st
 		size = size > DEFAULT_MAX ? DEFAULT_MAX : size;
 	}
 	inodes = inodes_for(size, rootfs_count(fs));
-	/* The bytes of the contents and of the file system's own data. */
+	/* This is the sum of the bytes for the contents and for the tables of the file system. */
 	needed = rootfs_bytes(fs) + rootfs_bytes(fs) / 64 + inodes * INODE_BYTES +
 		 journal_for(size) * MIB + size / 256 + 4 * MIB;
 	if (needed > size) {
@@ -149,8 +149,8 @@ static int choose_shape(const struct import *import, const struct rootfs *fs, st
 	return 0;
 }
 
-/* Returns true if a later layer has the same bytes as layer i. Builders make such layers in steps
- * that change nothing. */
+/* Returns true if a later layer has the same bytes as layer i. Programs that build images make such
+ * layers in steps that change nothing. */
 static bool comes_again(const struct oci_image *image, size_t i)
 {
 	for (size_t j = i + 1; j < image->layer_count; j++)
@@ -185,7 +185,7 @@ static int apply_layer(const struct oci_image *image, size_t i, struct rootfs *f
 
 static int apply_layers(const struct oci_image *image, struct rootfs *fs, struct error *err)
 {
-	/* path in the guest of the file from which the agent reads the image's user */
+	/* the path, in the guest, of the file from which the agent reads the default user */
 	static const char user_file[] = "/etc/microagent/user";
 	const char *cwd = json_text(image->run, "cwd", NULL);
 	const char *user = json_text(image->run, "user", NULL);
@@ -198,7 +198,7 @@ static int apply_layers(const struct oci_image *image, struct rootfs *fs, struct
 			return error_prefix(err, "layer %zu of %zu", i + 1, image->layer_count);
 		done += image->layers[i].bytes;
 	}
-	/* The files that this program adds form the uppermost layer. */
+	/* The files that this program itself adds are the uppermost layer. */
 	rootfs_next_layer(fs);
 	if (cwd && rootfs_make_dir(fs, cwd, err) < 0)
 		return -1;
@@ -265,8 +265,8 @@ static int unpack_import(void *data, struct buf *out, struct error *err)
 	return ext4_write(&u->ext4, fs, IMAGE_FILE, err);
 }
 
-/* Makes the disk in the size that the reader asks for. The reader may be hostile, so the size is
- * checked. */
+/* Makes the disk with the size that the reader asks for. A hostile image may have taken over the
+ * reader, so the size is checked first. */
 static int make_disk(void *data, const void *asked, size_t len, struct error *err)
 {
 	struct unpacking *u = data;
@@ -340,7 +340,7 @@ static int fetch_and_unpack(const struct import *import, const struct oci_manife
 }
 
 /* Prints that the image "is imported". `before` is the entry that had this name before the import.
- * If that entry was another image, the answer says that it was replaced. */
+ * If it was another image, the answer says that it was replaced. */
 static int answer_import(const struct artifact_options *opts, const struct import *import,
 			 const struct cache_image *before, struct error *err)
 {
@@ -360,9 +360,9 @@ static int answer_import(const struct artifact_options *opts, const struct impor
 	return image_answer(opts, import->name, buf_string(&done), err);
 }
 
-/* Links the image if the cache has it under another name. Returns 1 if it was linked, 0 if the
- * cache has no such entry, -1 with err set. `named` contains the manifests that identify the
- * image. */
+/* If the cache has the same image under another name, makes the new entry by a hard link. Returns 1
+ * if the entry was made, 0 if the cache does not have the image, or -1 with err set. `named` has
+ * the manifests that identify the image. */
 static int link_twin(const struct import *import, const struct oci_manifests *named,
 		     struct error *err)
 {
@@ -382,8 +382,8 @@ static int link_twin(const struct import *import, const struct oci_manifests *na
 	return 0;
 }
 
-/* Returns 1 if the entry with this name was made from one of the manifests in `named`, 0 if not, -1
- * with err set. */
+/* Returns 1 if the entry with this name was made from one of the manifests in `named`, 0 if not, or
+ * -1 with err set. */
 static int is_imported(const struct import *import, const struct oci_manifests *named,
 		       struct error *err)
 {

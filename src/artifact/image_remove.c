@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command image-remove removes an image from the cache. No workspace needs the image, since
- * each workspace has its own copy. */
+/* The command image-remove removes an image from the cache. Existing workspaces still work without
+ * the image, because each workspace has a copy of it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "base/path.h"
 
-/* Returns true if the text `asked` names the entry `name`. The text may lack the suffix for the
- * architecture. */
+/* Returns true if the text `asked` names the entry `name`. The text may be without the suffix for
+ * the architecture. */
 static bool is_called(const char *name, const char *asked, enum architecture architecture)
 {
 	autofree char *whole = cache_entry_name(asked, architecture, NULL);
@@ -64,7 +64,7 @@ static int remove_image(const char *asked, enum architecture architecture, char 
 	    buf_printf(&file, err, "%s.ext4", name) < 0 ||
 	    place_open(CACHE_IMAGES, buf_string(&what), &place, err) < 0)
 		return -1;
-	/* Another command may have removed the image while this command waited for the lock. */
+	/* Another process may have removed the image while this process waited for the lock. */
 	again = find_removable(name, ARCHITECTURE_COUNT, err);
 	if (!again || place_withdraw(&place, name, err) < 0)
 		return -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Gives a second name to an image that is in the cache. The image files of both names are hard
- * links to the same file. */
+/* Gives a second name to an image in the cache. The files of both entries are hard links to one
+ * file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 /* Returns the name of an entry with this recipe and this architecture, or NULL if the cache has no
  * such entry. The caller frees the name. The architecture is compared too, because the record of an
- * older entry may name an architecture other than the image's configuration. */
+ * older entry may have another architecture than the image's configuration. */
 static char *find_twin(const struct image_spec *spec, const char *recipe_sha256, struct error *err)
 {
 	struct cache_images list = {0};
@@ -60,7 +60,7 @@ int image_link_twin(const struct place *place, const struct image_spec *spec,
 	if (!record || link_file(place, twin, err) < 0 ||
 	    !(again = place_read_record(place, twin, err)))
 		return error_prefix(err, "image %s", twin ? twin : name);
-	/* Another process has replaced the entry since it was found in the list. */
+	/* True if another process has replaced the entry since it was found in the list. */
 	if (strcmp(json_text(record, "recipeSha256", ""), recipe_sha256) != 0 ||
 	    strcmp(json_text(record, "architecture", "amd64"),
 		   architecture_name(spec->architecture)) != 0 ||

@@ -15,8 +15,9 @@
 #include "base/fd.h"
 #include "store/cache.h"
 
-/* Directories of the initramfs. init mounts file systems on them before it mounts the root file
- * system. The names are sorted; the name "init" comes between the two lists. */
+/* Directories in the initramfs. microagent-init mounts file systems on them before it mounts the
+ * root file system. The entries of an initramfs must be sorted by name, so there are two lists: the
+ * names before "init" and those after it. */
 static const struct {
 	const char *name;
 	mode_t mode;
@@ -52,9 +53,10 @@ static int write_init(struct cpio *cpio, const char *init, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(before_init); i++)
 		if (cpio_dir(cpio, before_init[i].name, before_init[i].mode, err) < 0)
 			return -1;
-	/* The segment before this one may contain an init that has a second name. Then the kernel
-	 * would write the new init into the file that both names share. To prevent this, the link
-	 * is unpacked first: it replaces the old name. */
+	/* An earlier segment of the initramfs may contain an init that has a second name. The
+	 * kernel would then write the new init into this file, and so change the file with the
+	 * second name too. To prevent this, a symbolic link is unpacked first, which replaces only
+	 * the name "init". */
 	if (cpio_link(cpio, "init", "init", err) < 0)
 		return -1;
 	if (cpio_file(cpio, "init", 0755, fd, err) < 0)
@@ -96,7 +98,7 @@ int initrd_make(const struct place *place, const char *init, enum architecture a
 }
 
 /* Makes the initrd and publishes it under the digest of its init. Fails if another process has
- * replaced init meanwhile, so that its digest differs. */
+ * replaced the file `init` meanwhile, so that its digest differs. */
 static int publish_initrd(const struct place *place, const char *init, const char *sha256,
 			  enum architecture architecture, struct error *err)
 {
@@ -112,7 +114,7 @@ static int publish_initrd(const struct place *place, const char *init, const cha
 	return place_publish(place, INITRD_FILE, sha256, ".initrd", err);
 }
 
-/* Puts the initrd into the cache, which has one initrd for each microagent-init. */
+/* Puts an initrd into the cache. The cache has one initrd for each microagent-init. */
 static int keep_initrd(const struct artifact_options *opts, const char *init,
 		       enum architecture architecture, struct error *err)
 {
@@ -126,7 +128,7 @@ static int keep_initrd(const struct artifact_options *opts, const char *init,
 	if (digest_file(init, sha256, err) < 0 ||
 	    place_open(CACHE_INITRDS, "initrd", &place, err) < 0)
 		return -1;
-	/* Another run may have made the initrd while this run waited for the lock. */
+	/* Another process may have made the initrd while this process waited for the lock. */
 	path = cache_initrd_find(sha256, NULL);
 	if (!path && publish_initrd(&place, init, sha256, architecture, err) < 0)
 		return error_prefix(err, "%s", place.dir);

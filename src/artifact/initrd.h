@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the file <kernel>.initrd of a kernel: first the kernel's modules, then microagent-init. */
+/* Makes the file <kernel>.initrd for a kernel. The file has first the kernel's modules, and then
+ * microagent-init. */
 #ifndef ARTIFACT_INITRD_H
 #define ARTIFACT_INITRD_H
 
@@ -8,10 +9,10 @@
 #include "base/error.h"
 
 /*
- * Writes an initrd at the position of `fd`. First it copies the segment in the file `modules`;
- * NULL: no segment. Then it writes a segment with /init and the empty directories on which /init
- * mounts file systems. `init` is the path of the microagent-init that becomes /init. ERR_INVALID:
- * the file is not a static executable of that architecture.
+ * Writes an initrd at the position of `fd`. First copies the segment in the file `modules`; NULL:
+ * copies nothing. Then writes a segment with /init and the empty directories on which /init mounts
+ * file systems. `init` is the path of the microagent-init that becomes /init. ERR_INVALID: the file
+ * `init` is not a static executable for that architecture.
  */
 int initrd_write(int fd, const char *init, enum architecture architecture, const char *modules,
 		 struct error *err);

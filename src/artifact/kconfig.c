@@ -10,8 +10,9 @@
 
 #define NAMED 12 /* the largest number of settings that a message names */
 
-/* Settings with a different name in later versions of Linux. `now` is the line with the later name.
- * It is NULL if later kernels have no such setting and always do what it demanded. */
+/* Settings that have another name from the version major.minor of Linux on. `now` is the line with
+ * the new name. `now` is NULL if later kernels have no such setting, and always do what the setting
+ * demanded. */
 static const struct renamed {
 	const char *line;
 	int major, minor;
@@ -29,7 +30,7 @@ static const struct renamed {
 	{"CONFIG_BASE_FULL=y", 6, 10, "# CONFIG_BASE_SMALL is not set"},
 };
 
-/* Returns true if one of the lines of text is exactly the `len` bytes at line. */
+/* Returns true if one of the lines of `text` consists of exactly the `len` bytes at `line`. */
 static bool has_line(const char *text, const char *line, size_t len)
 {
 	for (;;) {
@@ -42,7 +43,7 @@ static bool has_line(const char *text, const char *line, size_t len)
 	}
 }
 
-/* Returns true if text has a line that begins with "<name>=". `name` is `len` bytes long. */
+/* Returns true if `text` has a line that begins with "<name>=". `name` has `len` bytes. */
 static bool is_set(const char *text, const char *name, size_t len)
 {
 	for (;;) {
@@ -55,8 +56,8 @@ static bool is_set(const char *text, const char *name, size_t len)
 	}
 }
 
-/* Returns true if the kernel's source has at least this version. A .config has the version of its
- * source in a comment: "# Linux/x86 6.12.1 Kernel Configuration". */
+/* Returns true if the .config is for this version of Linux or a later one. A .config has the
+ * version in a comment: "# Linux/x86 6.12.1 Kernel Configuration". */
 static bool is_since(const char *config, int major, int minor)
 {
 	const char *at = strstr(config, "# Linux/");
@@ -67,8 +68,8 @@ static bool is_since(const char *config, int major, int minor)
 	       (own_major > major || (own_major == major && own_minor >= minor));
 }
 
-/* Returns the line with the setting's name in the kernel version of this .config, and sets *len to
- * the line's length. Returns NULL if this version needs no such line. */
+/* Returns the line with the name that the setting has in the Linux version of this .config, and
+ * sets *len to the line's length in bytes. Returns NULL if this version needs no such line. */
 static const char *present_line(const char *config, const char *line, size_t *len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(renamed); i++) {
@@ -83,8 +84,8 @@ static const char *present_line(const char *config, const char *line, size_t *le
 	return line;
 }
 
-/* Returns true if the .config has the setting in the line. Also returns true for a line without a
- * setting, such as a comment. */
+/* Returns true if the .config has the setting in the line `asked`. Also returns true for a line
+ * without a setting, such as a comment. */
 static bool kconfig_holds(const char *config, const char *asked, size_t len)
 {
 	const char *line = present_line(config, asked, &len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for the commands kernel-install and kernel-build, which both make an entry of the
+/* Functions for the commands kernel-install and kernel-build. Both commands make an entry of the
  * cache. */
 #ifndef ARTIFACT_KERNEL_H
 #define ARTIFACT_KERNEL_H
@@ -10,7 +10,7 @@
 #include "artifact/place.h"
 #include "store/cache.h"
 
-/* The names in the scratch directory of the files that become the entry. */
+/* The names of files in the scratch directory. They become the files of the entry. */
 #define KERNEL_FILE "kernel"
 #define MODULES_FILE "modules"
 #define VMLINUX_FILE "vmlinux"
@@ -29,10 +29,10 @@ struct kernel_entry {
 	enum architecture architecture;
 };
 
-/* Finds a kernel in the cache. `name` is the name of an entry, or a kind of kernel. For a kind,
- * finds the newest entry of that kind for that architecture. Returns the name of the entry, which
- * the caller frees. Returns NULL if the cache has no such entry, or if the entry's kernel file is
- * missing. */
+/* Finds a kernel in the cache. `name` is the name of an entry, or the name of a kind of kernel. For
+ * a kind, finds the newest entry of this kind for `architecture`. Returns the name of the entry,
+ * which the caller frees. Returns NULL if the cache has no such entry, or if the entry's kernel
+ * file is missing. */
 char *kernel_installed(const char *name, enum architecture architecture);
 /* Returns true if the entry `name` was made from the package with the digest package_sha256.
  * Comparing names is not enough, because another package can have the same name and version.
@@ -41,13 +41,13 @@ bool kernel_is_of(const char *name, enum architecture architecture, const char *
 /* Makes the initrd, and publishes the entry in the cache. */
 int kernel_publish(const struct place *place, const struct kernel_entry *entry, const char *init,
 		   struct error *err);
-/* Rewrites every initrd of that architecture in the cache that contains another microagent-init
- * than `init`. Also unpacks each kernel that is not unpacked yet. Sets *count to the number of
- * rewritten initrds; `count` may be NULL. */
+/* Rewrites every initrd for `architecture` in the cache that contains a microagent-init other than
+ * `init`. Also unpacks each kernel that is not unpacked yet. Sets *count to the number of rewritten
+ * initrds; `count` may be NULL. */
 int kernel_refresh_all(const char *init, enum architecture architecture, size_t *count,
 		       struct error *err);
-/* Prints the record and the path of the kernel `name` as the answer of a command. `what` is a
- * participle for the answer, such as "installed". */
+/* Prints the answer of a command: the record and the path of the kernel `name`. `what` is a
+ * participle for the answer's text, such as "installed". */
 int kernel_answer(const struct artifact_options *opts, const char *name, const char *what,
 		  struct error *err);
 

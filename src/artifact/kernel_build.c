@@ -2,17 +2,18 @@
 /*
  * Builds the tuned kernel from Debian's kernel source. The configuration is
  * images/kernel/tuned.config, or tuned-arm64.config, for which a cross compiler can be used. The
- * source is unpacked in <cache>/build/linux-<version>-<digest>. It stays there until the kernel is
- * installed, so that an interrupted build can be continued. The digest is that of the package,
- * since another package may have the same version. User, host and time in the kernel's banner are
- * fixed, so that two builds with the same compiler give the same bytes.
+ * source is unpacked in <cache>/build/linux-<version>-<digest>. The source stays there until the
+ * kernel is installed, so that an interrupted build can be continued. The name has the digest of
+ * the package, because another package may have the same version. User, host and time in the
+ * kernel's banner are fixed, so that two builds with the same compiler give the same bytes.
  *
  * The build runs programs from the source, which may be hostile. So tar, make and strip run in a
  * cell. The directory of a source has the subdirectory `tree` for the source, and `tmp` for
- * temporary files. The cell shows only these two. It does not show their parent directory, which
- * contains the stamp that the source is complete. This program trusts no file in the tree, and
- * opens it as it opens a stranger's files. The tools get paths that begin in the parent directory,
- * so that the paths are the same with and without the cell.
+ * temporary files. The cell shows only these two subdirectories. It does not show their parent
+ * directory, because there is the stamp that says that the source is complete. This program trusts
+ * no file in the tree, and opens such files as it opens files of other users (below.h). The tools
+ * get paths that are relative to the parent directory, so that the paths are the same with and
+ * without the cell.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,8 +37,8 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 
-/* The name of a package that depends on the package with the source of this Debian's own kernel.
- * The name of the source package begins with SOURCE_PREFIX. */
+/* The name of a meta package of Debian. It depends on the package with the source of the kernel of
+ * the host's Debian release. The name of that package begins with SOURCE_PREFIX. */
 #define SOURCE_PACKAGE "linux-source"
 #define SOURCE_PREFIX SOURCE_PACKAGE "-"
 #define BUILD_BYTES (4ull << 30)
@@ -47,8 +48,8 @@ static const struct apt system_apt = {.architecture = ARCHITECTURE_COUNT};
 #define TREE "tree"
 #define TEMPORARY "tmp"
 #define STRIPPED "stripped"
-/* The name of an empty file beside the source tree, which exists if the source was unpacked
- * completely. No program from the source can write to its directory. */
+/* The name of an empty file beside the source tree. The file exists if the source was unpacked
+ * completely. No program from the source can write to the directory of this file. */
 #define STAMP "unpacked"
 /* The number of lines that make prints for this configuration. Only the percentage in the progress
  * line depends on this number. */
@@ -57,13 +58,13 @@ static const struct apt system_apt = {.architecture = ARCHITECTURE_COUNT};
 /* How the kernel of an architecture is built. */
 static const struct flavour {
 	const char *arch;   /* make's name for the architecture */
-	const char *prefix; /* the prefix of the cross compiler, for a host of another
+	const char *prefix; /* prefix of the cross compiler's name, for a host of another
 			     * architecture */
 	const char *target, *image;
 	const char *config;
-	/* true: machines boot the ELF file, without its symbols. Its code is entered through its
-	 * PVH note, and need not be unpacked at each boot. false: machines boot the file that make
-	 * builds. */
+	/* True: machines boot the ELF file without its symbols. A VMM enters its code by the PVH
+	 * note, and the code need not be unpacked at each boot. False: machines boot the file that
+	 * make builds. */
 	bool stripped;
 	const char *const *tools;
 } flavours[ARCHITECTURE_COUNT] = {
@@ -87,7 +88,8 @@ struct build {
 	char *name;   /* name of the source, linux-<version>-<digest> */
 	char *path;   /* path of the source's directory, <cache>/build/<name> */
 	int builds;   /* descriptor of the directory <cache>/build */
-	int own, dir; /* descriptors of the directories <path> and <path>/tree */
+	int own, dir; /* descriptors of the directory at `path`, and of the directory `tree` in
+		       * it */
 	struct tool_cell cell;
 	size_t lines;
 };
@@ -102,8 +104,8 @@ static void free_build(struct build *b)
 }
 #define auto_build __attribute__((cleanup(free_build)))
 
-/* Removes the variables of make and of Kconfig from the environment. A `make` that runs this
- * program has set some of these variables. */
+/* Removes the variables of make and of Kconfig from the environment. If `make` runs this program,
+ * it has set some of these variables, and they would change the build of the kernel. */
 static void clean_environment(void)
 {
 	static const char *const names[] = {"MAKEFLAGS",      "MFLAGS",	      "MAKELEVEL",
@@ -127,7 +129,7 @@ static int open_build_dirs(struct build *b, struct error *err)
 }
 
 /* Unpacks the source. `path` is the path of the source's archive, relative to the directory
- * root. */
+ * `root`. */
 static int unpack_tree(const struct build *b, int root, const char *path, struct error *err)
 {
 	const char *argv[] = {"tar", "-xJf", "-", "-C", TREE, "--no-same-owner", NULL};
@@ -224,8 +226,8 @@ static int run_make(struct build *b, const char *const *args, struct error *err)
 			     "KBUILD_BUILD_VERSION=1",
 			     date,
 			     NULL};
-	/* The child processes of make run on for a while if this program is killed. They inherit
-	 * the lock, so nobody else gets it before they have ended. */
+	/* If this program is killed, the child processes of make run on for a while. They inherit
+	 * the lock, so that no other process gets the lock before they have exited. */
 	const struct tool make = {.argv = argv,
 				  .env = env,
 				  .idle = true,
@@ -367,8 +369,9 @@ static int build(struct place *place, struct deb *source, bool unconfined,
 	return 0;
 }
 
-/* Returns the name of a tuned kernel in the cache that was built with exactly this configuration.
- * The caller frees the name. Returns NULL if the cache has no such kernel. */
+/* Returns the name of a tuned kernel in the cache that was built with the configuration whose
+ * digest is `config_sha`. The caller frees the name. Returns NULL if the cache has no such
+ * kernel. */
 static char *built(const char *name, enum architecture architecture, const char *config_sha)
 {
 	struct cache_kernel kernel = {0};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the entries of kernels in the cache. The initrd of an entry contains microagent-init, which
- * changes with every build of this project, while the kernel and its modules stay the same. So the
- * modules are kept in a separate segment. If the record names another init than the current one, a
- * new initrd is made from the modules and the current init.
+ * changes with every build of microagent, while the kernel and its modules stay the same. So the
+ * modules are also stored in a separate file. If the record has the digest of another
+ * microagent-init than the current one, a new initrd is made from the stored modules and the
+ * current microagent-init.
  */
 #include "artifact/kernel.h"
 
@@ -21,7 +22,7 @@
 #include "base/json.h"
 #include "base/path.h"
 
-/* The name of the lock that is held while the files of any entry are replaced. */
+/* The name of the lock that a process holds while it replaces the files of an entry. */
 #define PUBLISH_LOCK "kernels"
 
 static int digest_scratch(const struct place *place, const char *file, char out[DIGEST_TEXT],
@@ -73,7 +74,7 @@ static json_t *new_kernel_record(const struct place *place, const struct kernel_
 #define UNPACKED "unpacked"
 
 /* Unpacks a kernel in a separate directory. A hostile kernel may take over the process that unpacks
- * it. This process can then change all files in its directory, so the kernel and the initrd are in
+ * it, and could then change all files in this directory. So the kernel and the initrd are in
  * another directory. */
 static int unpack(const struct place *place, const char *kernel, struct error *err)
 {
@@ -90,8 +91,8 @@ static int unpack(const struct place *place, const char *kernel, struct error *e
 	return 0;
 }
 
-/* Makes the unpacked kernel, which some VMMs need. A kernel that cannot be unpacked is not an
- * error, since other VMMs can still boot it: the function then returns 0. */
+/* Makes the unpacked kernel, which some VMMs need. If the kernel cannot be unpacked, returns 0 too,
+ * because other VMMs can still boot the packed kernel. */
 static int make_vmlinux(const struct place *place, const char *kernel, json_t *record,
 			struct error *err)
 {
@@ -111,8 +112,8 @@ static int make_vmlinux(const struct place *place, const char *kernel, json_t *r
 		       : 1;
 }
 
-/* Removes a file of the old entry. The new entry may lack such a file, and must not keep the old
- * one. `end` is the suffix of the file's name. */
+/* Removes a file of the old entry. If the new entry has no such file, it must not get the old one.
+ * `end` is the suffix of the file's name. */
 static int remove_part(const struct place *place, const char *name, const char *end,
 		       struct error *err)
 {
@@ -212,7 +213,7 @@ static int refresh(const struct place *place, const struct cache_kernel *kernel,
 	return place_record(place, kernel->name, record, err);
 }
 
-/* A microagent-init, and the architecture that it is for. */
+/* A microagent-init, and the architecture for which it was built. */
 struct own_init {
 	const char *path;
 	enum architecture architecture;
@@ -235,8 +236,9 @@ static bool is_fresh(const struct cache_kernel *kernel, const struct own_init *i
 		!lacks_vmlinux(kernel));
 }
 
-/* Refreshes the initrds that contain an older microagent-init. The list is read anew under the
- * lock, since another run may have refreshed initrds while this run waited for the lock. */
+/* Refreshes the initrds that contain an older microagent-init. The list of kernels is read after
+ * the lock was taken, because another process may have refreshed initrds while this process waited
+ * for the lock. */
 static int refresh_stale(const struct own_init *init, size_t *count, struct error *err)
 {
 	auto_place struct place place = {0};
@@ -279,7 +281,7 @@ int kernel_refresh_all(const char *init, enum architecture architecture, size_t 
 }
 
 /* Returns the architecture of a microagent-init. If the file is not a program, returns the host's
- * architecture; a later check of the file then reports the error. */
+ * architecture. A later check of the file then reports the error. */
 static enum architecture architecture_of_init(const char *path)
 {
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -323,8 +325,8 @@ static int refresh_kernels_of(const struct artifact_options *opts, const struct 
 	return 0;
 }
 
-/* Refreshes the kernels in the list. Begins with the kernels of the host's own architecture, since
- * most machines boot these. */
+/* Refreshes the kernels in the list. Begins with the kernels for the host's architecture, because
+ * most machines boot one of these. */
 static int refresh_kernels(const struct artifact_options *opts, const struct cache_kernels *list,
 			   struct refreshed *done, struct error *err)
 {

@@ -2,8 +2,8 @@
 /*
  * Puts an existing kernel into the cache. The kernel is Debian's cloud kernel, which is downloaded
  * but not installed on the host, or a file of the user. If the cache already has a kernel of
- * Debian, the package is looked up only if the user asks for a newer one. So a repeated call costs
- * nothing and needs no network.
+ * Debian, this program searches the package only if the user asks for a newer one. So a second call
+ * takes no time and needs no network.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,8 +29,8 @@ static const char *const cloud_packages[ARCHITECTURE_COUNT] = {
 };
 
 /* Checks that a file is a kernel for the architecture; ARCHITECTURE_COUNT: for any architecture.
- * Sets *out to the kernel's own architecture. A kernel that does not name an architecture counts as
- * a kernel for this host. */
+ * Sets *out to the architecture in the kernel's file. A kernel that does not name an architecture
+ * counts as a kernel for this host. */
 static int check_kernel(int fd, const char *path, enum architecture architecture,
 			enum architecture *out, struct error *err)
 {
@@ -157,7 +157,7 @@ static int install_package(const struct artifact_options *opts, const struct pla
 
 	if (!name)
 		return -1;
-	/* Another run may have installed the kernel while this run waited for the lock. */
+	/* Another process may have installed the kernel while this process waited for the lock. */
 	there = kernel_installed(name, deb->architecture);
 	if (there && kernel_is_of(name, deb->architecture, deb->sha256) && !opts->rebuild &&
 	    !opts->for_pvm)
@@ -169,7 +169,7 @@ static int install_package(const struct artifact_options *opts, const struct pla
 	return take_package(opts, place, deb, name, init, err);
 }
 
-/* Installs a package, and prints the entry that the cache then has. */
+/* Installs a package, and prints the resulting entry of the cache. */
 static int install_deb(const struct artifact_options *opts, const struct place *place,
 		       const struct apt *apt, struct deb *deb, struct error *err)
 {
@@ -239,8 +239,8 @@ static bool has_ending(const char *text, const char *end)
 	return a >= b && strcmp(text + a - b, end) == 0;
 }
 
-/* Installs a kernel file of the user. Such a kernel has no modules, so it must have all drivers
- * built in that it needs to find its disk. */
+/* Installs a kernel file of the user. Such an entry has no modules, so all drivers that the kernel
+ * needs to find its disk must be built into the kernel. */
 static int install_file(const struct artifact_options *opts, enum architecture asked,
 			struct error *err)
 {
@@ -268,8 +268,8 @@ static int install_file(const struct artifact_options *opts, enum architecture a
 	return kernel_answer(opts, name, "is installed", err);
 }
 
-/* Prints what would be downloaded. Only this system's apt is asked, because lists for another
- * architecture would have to be downloaded first. */
+/* Prints what would be downloaded. Only packages for the host's architecture are searched, because
+ * lists for another architecture would have to be downloaded first. */
 static int plan_debian(const struct artifact_options *opts, struct error *err)
 {
 	const struct apt apt = {.architecture = architecture_of_host()};

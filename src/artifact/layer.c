@@ -15,12 +15,12 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 
-/* Marks of deleted files in a layer. A file ".wh.NAME" hides NAME of the lower layers. A file
- * ".wh..wh..opq" hides all files that the lower layers have in the same directory. */
+/* Names by which a layer marks files as deleted. A file ".wh.NAME" hides NAME of the lower layers.
+ * A file ".wh..wh..opq" hides all files that the lower layers have in the same directory. */
 #define HIDE ".wh."
 #define HIDE_ALL ".wh..wh..opq"
 #define BLOCK UINT64_C(4096) /* the least space in bytes that a file uses on a disk */
-/* the largest size in bytes of a file's attributes, which ext4 keeps in one block */
+/* the largest size in bytes of all attributes of a file; ext4 has them in one block */
 #define XATTR_BYTES 4096
 #define XATTR_NAME_BYTES 255
 /* the latest time that ext4 can store, in seconds since 1970 */
@@ -31,8 +31,8 @@
 struct taking {
 	struct rootfs *fs;
 	struct tar_reading *from;
-	struct tar_files *alone; /* the bounds on an archive that stands alone; NULL: the archive is
-				  * a layer */
+	struct tar_files *alone; /* the bounds for an archive that is not a layer of an image; NULL:
+				  * the archive is a layer */
 	uint64_t done, total;	 /* numbers of bytes for the progress line; total is 0 if it is not
 				  * known */
 };
@@ -51,8 +51,8 @@ static int take_entry_data(const struct taking *t, struct archive_entry *entry,
 	return fd < 0 ? -1 : tar_copy_data(t->from, fd, size, err);
 }
 
-/* Returns true if ext4 knows the name space of the attribute. Behind the name space, the name may
- * have any bytes. */
+/* Returns true if ext4 can store the attribute: its name begins with one of these name spaces and
+ * continues with any bytes, or it is one of the two names below. */
 static bool is_kept_xattr(const char *name)
 {
 	static const char *const spaces[] = {"user.", "trusted.", "security."};
@@ -124,7 +124,7 @@ static int describe_entry(const struct taking *t, struct archive_entry *entry,
 			return error_set(
 				err, ERR_INVALID,
 				"the archive is damaged, because it has a link whose target is empty or too long: fetch or make it again");
-		file->mode = S_IFLNK | 0777; /* a kernel gives this mode to every link */
+		file->mode = S_IFLNK | 0777; /* the kernel of Linux gives this mode to every link */
 		file->text = strdup(target);
 		if (!file->text)
 			return error_errno(err, ENOMEM, "image");
@@ -157,7 +157,7 @@ static int hide(struct rootfs *fs, const char *name, const char *base, struct er
 		return path ? rootfs_hide_below(fs, path, err) : error_errno(err, ENOMEM, "image");
 	}
 	if (strncmp(hidden, HIDE, strlen(HIDE)) == 0)
-		return 0; /* the file is left out: it is only meant for the tool that made the
+		return 0; /* the file is left out, because it is only for the tool that made the
 			   * layer */
 	if (!*hidden || strcmp(hidden, ".") == 0 || strcmp(hidden, "..") == 0)
 		return error_set(
@@ -196,7 +196,8 @@ static int take_of_layer(const struct taking *t, struct archive_entry *entry, co
 	if (is_file_type(type) || type == AE_IFIFO)
 		return take_file(t, entry, name, err);
 	/* A device is left out, but it hides a file with the same name in a lower layer. A device
-	 * counts as one block, since reading its entry needs as much time as reading a file. */
+	 * counts as one block, because reading its entry takes as much time as reading a small
+	 * file. */
 	return tar_count(t->from->bound, BLOCK, err) < 0 ? -1 : rootfs_hide(t->fs, name, err);
 }
 
@@ -240,8 +241,8 @@ static int take_all(const struct taking *t, struct error *err)
 	return got == ARCHIVE_EOF ? 0 : tar_failed(t->from, err);
 }
 
-/* The locale for reading archives, whose encoding is UTF-8. libarchive converts names to the
- * encoding of the current locale. */
+/* A locale with the encoding UTF-8, which is used while archives are read. libarchive converts
+ * names to the encoding of the current locale, and in UTF-8 no name is changed. */
 static locale_t utf8;
 
 int layer_prepare(struct error *err)

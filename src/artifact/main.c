@@ -12,8 +12,8 @@
 #include "base/json.h"
 #include "base/print_safe.h"
 
-/* The exit codes are those of the program microagent, because `microagent` replaces itself by this
- * program for some commands. */
+/* The exit codes are those of the program microagent, because for some commands `microagent` runs
+ * this program by execve(). */
 enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_RETRY = 75 };
 
 #define AT(field) offsetof(struct artifact_options, field)
@@ -88,8 +88,8 @@ static int parse(const struct artifact_command *command, int argc, char **argv,
 	return 0;
 }
 
-/* Returns the hint for an error with this reason, or NULL if there is no hint. A hint names an
- * option, so it is returned only if the command has this option. */
+/* Returns the hint for an error with this reason, or NULL if there is no hint. Each hint names an
+ * option, and is returned only if the command has this option. */
 static const char *find_hint(const struct artifact_command *command, enum error_reason reason)
 {
 	static const struct {

@@ -13,15 +13,15 @@
 #define TEXT_BYTES (8u << 20)
 #define NAME_BYTES 64
 
-/* The modules that every guest needs, in the order in which they are needed. */
+/* The modules that every guest needs. A module that is needed earlier comes first. */
 #define EVERY_GUEST_S                                                                             \
 	"virtio_pci", "virtio_blk", "virtio_console", "virtio_rng", "vmw_vsock_virtio_transport", \
 		"virtio_net", "virtio_balloon", "fuse", "virtiofs", "overlay", "squashfs"
 
 const char *const *guest_modules(enum architecture architecture)
 {
-	/* The module "button" receives the press of the power button on amd64. On arm64,
-	 * "virtio_input" and "evdev" do. */
+	/* On amd64, the module "button" reports that the power button was pressed. On arm64,
+	 * "virtio_input" and "evdev" report it. */
 	static const char *const amd64[] = {"virtio_mmio", EVERY_GUEST_S, "button", NULL};
 	static const char *const arm64[] = {EVERY_GUEST_S, "virtio_input", "evdev", NULL};
 	static const char *const *const lists[ARCHITECTURE_COUNT] = {
@@ -58,8 +58,8 @@ static bool module_name(const char *path, size_t len, char name[NAME_BYTES])
 	return true;
 }
 
-/* Returns the line of the text about the module `name`, or NULL if there is none. A line begins
- * with the module's path, and `end` is the character behind the path (':' or '\n'). */
+/* Returns the line in `text` about the module `name`, or NULL if there is no such line. A line
+ * begins with the module's path, and `end` is the character after the path (':' or '\n'). */
 static const char *find_line(const char *text, const char *name, char end)
 {
 	while (*text) {
@@ -95,8 +95,8 @@ static int add_path(struct module_list *list, const char *path, size_t len, stru
 
 /*
  * Adds a module and its dependencies from a line of modules.dep: "path: dep1 dep2 dep3". depmod
- * lists all dependencies, also the indirect ones. A dependency must be loaded before the modules to
- * its left, so the line is read from its end, as modprobe does.
+ * lists the indirect dependencies too. Each module in the line must be loaded after the modules
+ * that are further right, so the line is read from its end, as modprobe does.
  */
 static int add_module_line(struct module_list *list, const char *line, struct error *err)
 {
@@ -144,7 +144,8 @@ static int compare_text(const void *a, const void *b)
 }
 
 /* Adds the parent directories of the path `name`, except those that are also parents of the path
- * `before`. Since the paths are sorted, each directory is added once, and before its contents. */
+ * `before`. Because the paths are sorted, each directory is added only once, and before its
+ * contents. */
 static int add_dirs(struct cpio *cpio, const char *name, const char *before, struct error *err)
 {
 	autofree char *dir = strdup(name);
@@ -163,8 +164,8 @@ static int add_dirs(struct cpio *cpio, const char *name, const char *before, str
 	return 0;
 }
 
-/* Copies the modules from lib/modules below root to the directory /modules of the initramfs. The
- * guest frees the memory of the initramfs after it has loaded the modules. */
+/* Copies the modules from lib/modules in the directory `root` to the directory /modules of the
+ * initramfs. The guest frees the memory of the initramfs after it has loaded the modules. */
 static int add_modules(struct cpio *cpio, int root, const char *version,
 		       const struct module_list *list, struct error *err)
 {

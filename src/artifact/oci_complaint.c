@@ -94,12 +94,12 @@ static int list_images(const struct oci_source *source, struct listed *l, struct
 	return docker ? list_docker(l, index, err) : list_oci(l, index, err);
 }
 
-/* Finds out whether skopeo failed because the source has several images, or does not have the image
- * that the user named. If so, returns true with err set. */
+/* Finds out whether skopeo failed because the user named no image and the source has several, or
+ * because the source does not have the named image. If so, returns true with err set. */
 static bool complain_of_choice(const struct oci_source *source, struct error *err)
 {
 	const char *at = strstr(source->ref, source->path);
-	/* the part of the reference behind the path, or "" */
+	/* the text after the path in the reference: ":TAG", "@..." or "" */
 	const char *tag = at ? at + strlen(source->path) : "";
 	struct listed l = {.text = BUF_INIT(0), .asked = *tag == ':' ? tag + 1 : tag};
 	struct error unread;
@@ -134,8 +134,8 @@ struct platforms {
 };
 
 /* Adds a platform, like "linux/arm64/v8". Skips an entry that is not a platform, like the
- * "unknown/unknown" of an attestation. Adds each platform once, although an index can name it
- * several times, for example for each version of Windows. */
+ * "unknown/unknown" of an attestation. An index can name a platform several times, for example for
+ * each version of Windows, but it is added only once. */
 static void add_platform(struct platforms *p, const json_t *platform)
 {
 	const char *os = json_text(platform, "os", "");
@@ -156,8 +156,8 @@ static void add_platform(struct platforms *p, const json_t *platform)
 		p->more = true;
 }
 
-/* Returns whether the error says that the image has nothing for the wanted platform. The library
- * containers/image then writes "no image found in ..." (ChooseInstance() in
+/* Returns true if the error means that the source has no image for the wanted platform. In this
+ * case, the library containers/image writes "no image found in ..." (ChooseInstance() in
  * internal/manifest/docker_schema2_list.go and oci_index.go). */
 bool oci_lacks_platform(const struct error *why)
 {
@@ -192,7 +192,7 @@ bool oci_complain_of_platform(const struct oci_source *source, const struct buf 
 /* --- its words ------------------------------------------------------------------------------- */
 
 /* Returns MSG from the last line of the form `time="..." level=fatal msg="MSG"`. The caller frees
- * it. Returns NULL if there is no such line. */
+ * MSG. Returns NULL if there is no such line. */
 static char *fatal_message(const char *text)
 {
 	static const char mark[] = "level=fatal msg=";
@@ -221,8 +221,8 @@ static char *fatal_message(const char *text)
 	return out;
 }
 
-/* Appends the message to `out`, and puts the user's name for the image in it. The name that skopeo
- * was called with is not known to the user. */
+/* Appends the message to `out`, and replaces source->name in the message by the user's name for the
+ * image. source->name is the name with which skopeo was called, and the user does not know it. */
 static int put_ref(const struct oci_source *source, const char *message, struct buf *out,
 		   struct error *err)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Rewrites errors of skopeo, so that they name the image in the user's words. */
+/* Rewrites errors of skopeo, so that they contain the user's name for the image. */
 #ifndef ARTIFACT_OCI_COMPLAINT_H
 #define ARTIFACT_OCI_COMPLAINT_H
 
 #include "artifact/oci_source.h"
 
 /*
- * Replaces the error of tool_run() for skopeo by an error that names the source in the user's
- * words. The new error lists the images of a layout or an archive if there are several, and the
- * user named none (ERR_INVALID) or an unknown one (ERR_NOT_FOUND). Returns -1.
+ * Replaces the error of tool_run() for skopeo by an error with the user's name for the source. If
+ * the source is a layout or an archive with several images, and the user has named no image
+ * (ERR_INVALID) or an unknown one (ERR_NOT_FOUND), the new error lists the images. Returns -1.
  */
 int oci_complain(const struct oci_source *source, struct error *err);
 

@@ -17,7 +17,8 @@
 #define DOCUMENT_BYTES (4u << 20)
 #define LAYERS_MAX 1024
 /* The largest lengths in bytes of the user and of the working directory in a config
- * (contract/config_workload.c). No workspace could be made from an image that exceeds them. */
+ * (contract/config_workload.c). An image with longer values is refused, because no workspace could
+ * be made from it. */
 #define USER_BYTES 255
 #define CWD_BYTES 4095
 
@@ -44,9 +45,9 @@ static int parse_digest(const char *text, const char *what, char out[DIGEST_TEXT
 
 /* The media types of manifests, configurations and layers of files:
  * https://github.com/opencontainers/image-spec/blob/main/media-types.md and
- * https://distribution.github.io/distribution/spec/manifest-v2-2/. Whether a layer is unpacked
- * depends on its bytes, not on its media type. The reason is that layers in Docker's archives are
- * often not compressed, although their media types say so. */
+ * https://distribution.github.io/distribution/spec/manifest-v2-2/. The bytes of a layer decide
+ * whether it is compressed, and not its media type, because layers in Docker's archives are often
+ * not compressed although their media types say so. */
 static const char *const manifest_types[] = {
 	"application/vnd.oci.image.manifest.v1+json",
 	"application/vnd.docker.distribution.manifest.v2+json",
@@ -72,8 +73,8 @@ static const char *const layer_types[] = {
 	NULL,
 };
 
-/* Checks the media type of an object. A missing media type is allowed, since the OCI does not
- * demand one in a manifest. */
+/* Checks the media type of an object. A missing media type is allowed, because the specification of
+ * the OCI does not demand it in a manifest. */
 static int check_media_type(const json_t *object, const char *what, const char *const *types,
 			    struct error *err)
 {
@@ -105,8 +106,8 @@ static int take_descriptor(const json_t *object, const char *what, const char *c
 	return parse_digest(digest, named, sha256, err);
 }
 
-/* Checks that the size of a stored file is the size in its descriptor. skopeo compares all digests,
- * but only the size of the configuration. */
+/* Checks that the size of a stored file is the size in its descriptor. This check is needed because
+ * skopeo compares the digests of all files, but the size only of the configuration. */
 static int check_stored_size(const json_t *descriptor, const char *what, uint64_t actual,
 			     struct error *err)
 {
@@ -146,7 +147,7 @@ static json_t *read_oci_document(int dir, const char *name, char sha256[DIGEST_T
 }
 
 /* Returns a member of the object. Returns NULL if the member is missing, or if its value is null,
- * since programs in Go write null for a missing member. */
+ * because programs in Go write null for a missing member. */
 static json_t *member(const json_t *object, const char *key)
 {
 	json_t *value = json_object_get(object, key);
@@ -178,8 +179,8 @@ static int take_words(const json_t *config, const char *key, json_t *run, const 
 	return json_put(run, as, json_incref(words), err);
 }
 
-/* Converts the environment from ["A=b"] to {"A":"b"}. If a name is repeated, its last entry
- * counts. */
+/* Converts the environment from ["A=b"] to {"A":"b"}. If several entries have the same name, the
+ * last one counts. */
 static int take_env(const json_t *config, json_t *run, struct error *err)
 {
 	json_auto_t *env = json_object();
@@ -296,7 +297,7 @@ static int take_layers(int dir, const json_t *layers, struct oci_image *image, s
 }
 
 /* Copies the digests of the layers' unpacked contents from the configuration. These digests
- * identify the layers, so two images with the same configuration are the same:
+ * identify the layers, so two images with the same configuration have the same contents:
  * https://github.com/opencontainers/image-spec/blob/main/config.md */
 static int take_diff_ids(const json_t *config, struct oci_image *image, struct error *err)
 {
@@ -338,8 +339,8 @@ static int take_manifest(int dir, const json_t *manifest, struct oci_image *imag
 	if (json_get_object(manifest, "", "config", JSON_REQUIRED, config_descriptor, err) < 0 ||
 	    json_get_array(manifest, "", "layers", JSON_REQUIRED, &layers, err) < 0)
 		return -1;
-	/* Other programs could read a manifest with this member as an index, which has another
-	 * meaning (CVE-2021-41190). */
+	/* A program could read a manifest with the member "manifests" as an index, and so see
+	 * another image (CVE-2021-41190). */
 	if (json_object_get(manifest, "manifests"))
 		return error_set(
 			err, ERR_INVALID,

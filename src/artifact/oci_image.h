@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The metadata of an image of the OCI or of Docker. */
+/* Reads the metadata of an image of the OCI or of Docker. */
 #ifndef ARTIFACT_OCI_IMAGE_H
 #define ARTIFACT_OCI_IMAGE_H
 
@@ -24,8 +24,8 @@ struct oci_image {
 	struct oci_layer *layers;	 /* the layers of the image, the lowest layer first */
 	size_t layer_count;
 	uint64_t bytes; /* size of all stored layers together, in bytes */
-	json_t *run;	/* object with entrypoint, cmd, env, user and cwd; a member that the image
-			 * does not name is missing */
+	json_t *run;	/* object with entrypoint, cmd, env, user and cwd; has only the members that
+			 * the image sets */
 };
 void oci_image_free(struct oci_image *image); /* accepts a zeroed one */
 #define auto_oci_image __attribute__((cleanup(oci_image_free)))

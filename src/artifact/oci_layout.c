@@ -14,8 +14,8 @@
 #include "base/limits.h"
 #include "base/path.h"
 
-/* Checks that a file has the type `kind`. A missing file is not an error. A link is refused, since
- * the maker of the layout could let it lead anywhere. */
+/* Checks that a file has the type `kind`. A missing file is not an error. A link is refused,
+ * because whoever made the layout could let the link lead to any file of the host. */
 static int check_kind(int dirfd, const char *within, const char *name, mode_t kind,
 		      struct error *err)
 {
@@ -30,14 +30,14 @@ static int check_kind(int dirfd, const char *within, const char *name, mode_t ki
 			 within, name, kind == S_IFDIR ? "directory" : "regular file");
 }
 
-/* The target of a copy. */
+/* Where files are copied to. */
 struct copy {
 	int dir; /* descriptor of the target directory; -1: nothing is copied */
 	uint64_t room, left;
 };
 
-/* Copies an open file. The copied file is always the checked one, since an open file cannot be
- * replaced. */
+/* Checks and copies an open file. Because the file is open, no other process can replace it between
+ * the check and the copy. */
 static int copy_opened(int from, const char *name, const char *shown, struct copy *copy,
 		       struct error *err)
 {
@@ -78,8 +78,8 @@ static int make_dir(struct copy *above, const char *name, struct copy *out, stru
 	return out->dir < 0 ? -1 : 0;
 }
 
-/* Checks the files in "blobs/" and in its directories, such as "blobs/sha256/". Copies them too if
- * a target is given. *left is the number of files that the layout may still have. */
+/* Checks the files in "blobs/" and in its subdirectories, such as "blobs/sha256/". Also copies them
+ * if `copy` has a target directory. *left is the number of files that the layout may still have. */
 static int take_blobs(int dirfd_above, const char *name, const char *within, mode_t kind,
 		      uint64_t *left, struct copy *copy, struct error *err)
 {

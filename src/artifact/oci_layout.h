@@ -9,15 +9,15 @@
 
 /* Checks the files of a layout. ERR_INVALID: a file that should be a regular file is of another
  * type, or the layout has more than LIMIT_IMAGE_BLOBS blobs. (A FIFO, for example, would block
- * skopeo.) A missing file is not an error here, since skopeo reports it later. */
+ * skopeo.) A missing file is not an error here, because skopeo reports it later. */
 int oci_layout_check(const char *path, struct error *err);
-/* Copies the layout into a new directory `name` in the directory `dirfd`. Fails for the reasons for
- * which oci_layout_check() fails. Fails like tool_room_exceeded() if all files together have more
- * than `room` bytes. */
+/* Copies the layout into a new directory `name` in the directory `dirfd`. The errors are those of
+ * oci_layout_check(), and that of tool_room_exceeded() if all files together have more than `room`
+ * bytes. */
 int oci_layout_copy(const char *path, int dirfd, const char *name, uint64_t room,
 		    struct error *err);
-/* Copies an archive, which is one file, to the file `name` in the directory `dirfd`. Fails for the
- * reasons for which oci_layout_copy() fails. */
+/* Copies an archive, which is one file, to the file `name` in the directory `dirfd`. The errors are
+ * those of oci_layout_copy(). */
 int oci_archive_copy(const char *path, int dirfd, const char *name, uint64_t room,
 		     struct error *err);
 

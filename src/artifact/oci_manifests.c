@@ -17,8 +17,8 @@ static bool is_for(const json_t *entry, enum architecture architecture)
 			0);
 }
 
-/* Adds a manifest to the list. A manifest whose digest is not a SHA-256 is skipped, since the cache
- * records only SHA-256 digests. */
+/* Adds a manifest to the list. A manifest whose digest is not a SHA-256 is skipped, because the
+ * cache records only SHA-256 digests. */
 static int add_manifest(struct oci_manifests *list, const char *digest, struct error *err)
 {
 	if (strncmp(digest, PREFIX, strlen(PREFIX)) != 0 ||

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The manifests that a source (oci_source.h) has for the name of an image. They are read before any
- * other part of the image is fetched. The digest of its manifest identifies an image, because the
- * manifest has the digests of the layers. So an entry of the cache that records this digest was
- * made from exactly these layers, whatever source they came from.
+ * The manifests that a source (oci_source.h) has for the name of an image. They are read before
+ * anything else of the image is fetched. An image is identified by the digest of its manifest,
+ * because the manifest has the digests of the layers. So an entry of the cache with this digest in
+ * its record was made from exactly these layers, from whatever source they came.
  */
 #ifndef ARTIFACT_OCI_MANIFESTS_H
 #define ARTIFACT_OCI_MANIFESTS_H
@@ -23,15 +23,15 @@ struct oci_manifests {
 	size_t count;
 };
 
-/* Stores the digests of the manifests in a document. The document `text` is a manifest or an index,
- * which the source has for the name of the image. In an index, a manifest counts if it is for linux
+/* Stores the digests of the manifests in a document. `text` is the document that the source has for
+ * the name of the image: a manifest or an index. In an index, a manifest counts if it is for linux
  * on that architecture, or if it names no platform. */
 int oci_manifests_read(const struct buf *text, enum architecture architecture,
 		       struct oci_manifests *out, struct error *err);
 bool oci_manifests_have(const struct oci_manifests *list, const char *sha256);
 
 /* Checks the digest in an image's name of the form "NAME@sha256:...". ERR_INVALID: it is not the
- * digest of `text`. A name without a digest passes. */
+ * digest of `text`. A name without a digest is accepted. */
 int oci_manifests_check_name(const char *name, const struct buf *text, struct error *err);
 
 #endif

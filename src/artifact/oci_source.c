@@ -44,8 +44,9 @@ void oci_source_free(struct oci_source *source)
 	*source = (struct oci_source){0};
 }
 
-/* Returns the length of PATH in a text "PATH[:TAG]". PATH ends before the first ':' where the text
- * so far names an existing file. Returns 0 if no part of the text does. */
+/* Returns the length of PATH in a text "PATH[:TAG]". PATH is the shortest beginning of the text
+ * that ends before a ':' or at the end of the text, and is the path of an existing file. Returns 0
+ * if there is no such path. */
 static size_t path_length(const char *text)
 {
 	size_t len = 0;
@@ -60,8 +61,8 @@ static size_t path_length(const char *text)
 	}
 }
 
-/* Returns 1 for a directory, 0 for a regular file, -1 with err set. Refuses all other kinds of
- * files, because skopeo could wait for ever for the first byte of such a file. */
+/* Returns 1 for a directory, 0 for a regular file, or -1 with err set. Refuses every other type of
+ * file, because skopeo could wait for ever for the first byte of such a file. */
 static int is_directory(const char *path, struct error *err)
 {
 	struct stat st;
@@ -76,7 +77,7 @@ static int is_directory(const char *path, struct error *err)
 	return S_ISDIR(st.st_mode);
 }
 
-/* Finds the transport of a path from the contents of the file or directory. */
+/* Finds the transport for a path, from the contents of the file or directory at this path. */
 static int look_in_path(const char *path, uint64_t room, enum oci_transport *out, struct error *err)
 {
 	autofree char *layout = path_join(path, "oci-layout", err);
@@ -123,8 +124,8 @@ static int put_source_text(char **out, struct error *err, const char *fmt, ...)
 	return error_errno(err, ENOMEM, "image");
 }
 
-/* Returns true if the name ends like the name of an archive. A mistyped name of an archive must not
- * be looked up in a registry. */
+/* Returns true if the name ends like the name of an archive. Such a name is not searched in a
+ * registry, because the user has probably mistyped the path of an archive. */
 static bool is_called_archive(const char *name)
 {
 	static const char *const ends[] = {".tar",     ".tar.gz", ".tgz",
@@ -137,9 +138,9 @@ static bool is_called_archive(const char *name)
 	return false;
 }
 
-/* Returns true for names like "dir:/tmp" or "https://...", where the text behind the first ':'
- * is neither a tag nor the port of a registry. Also returns true for the other transports of
- * skopeo. */
+/* Returns true for names like "dir:/tmp" or "https://...", in which the text after the first ':' is
+ * neither a tag nor the port of a registry. Also returns true for skopeo's transports docker-daemon
+ * and containers-storage. */
 static bool is_of_other_transport(const char *name)
 {
 	const char *colon = strchr(name, ':');
@@ -153,7 +154,8 @@ static bool is_of_other_transport(const char *name)
 
 static int in_registry(struct oci_source *source, const char *name, struct error *err)
 {
-	/* A name that begins so is a path that does not exist, or a mistyped option. */
+	/* A name that begins with one of these characters is a path that does not exist, or a
+	 * mistyped option. */
 	if (!*name || strchr("/.~-", *name))
 		return error_set(
 			err, ERR_NOT_FOUND,
@@ -269,8 +271,8 @@ static int copy_source(struct oci_source *source, int dir, const char *dir_path,
 	return 0;
 }
 
-/* Makes the link by which skopeo opens the source. skopeo ends a path at a ':', so it gets only
- * relative names without a ':'. */
+/* Makes the link by which skopeo opens the source. For skopeo, a path ends at a ':', so it gets
+ * only relative names without a ':'. */
 int oci_source_prepare(struct oci_source *source, int dir, const char *dir_path, struct error *err)
 {
 	/* Another user could replace the source by a FIFO or a link while skopeo reads it. So this
@@ -306,8 +308,9 @@ static int run_skopeo(const struct oci_source *source, const char *dir, const st
 	struct tool there = *tool;
 
 	argv_add(&words, tool->argv[0]);
-	/* skopeo unpacks archives in /var/tmp and ignores TMPDIR. In a cell this is no problem,
-	 * because /var/tmp is a directory of the cell. */
+	/* skopeo unpacks archives in /var/tmp and ignores TMPDIR. In a cell, /var/tmp is a
+	 * directory of the cell, so nothing must be changed. Without a cell, skopeo gets another
+	 * directory by --tmpdir. */
 	if (source->unconfined) {
 		argv_add(&words, "--tmpdir");
 		argv_add(&words, TEMPORARY);
@@ -332,8 +335,8 @@ static bool tell_platforms(const struct oci_source *source, const char *dir, str
 
 /* Returns true if skopeo failed because it had written all the bytes that it may write. skopeo
  * removes the unfinished file, so the size cannot be checked afterwards. A write fails if the file
- * becomes too long, or if the disk is full. The second reason is excluded if the disk still has
- * space for all the bytes that skopeo may write. */
+ * becomes too long, or if the disk is full. If the disk still has space for all the bytes that
+ * skopeo may write, the disk was not full. */
 static bool has_filled_room(const struct oci_source *source, const char *dir,
 			    const struct error *why)
 {
@@ -362,8 +365,8 @@ static int skopeo(const struct oci_source *source, const char *dir, const char *
 	return why.reason == REASON_NO_CELL ? -1 : oci_complain(source, err);
 }
 
-/* Checks the files that skopeo opens, because skopeo would wait for ever for the first byte of a
- * FIFO. */
+/* Checks the files that skopeo opens, because skopeo would wait for ever for the first byte of, for
+ * example, a FIFO. */
 static int check_files(const struct oci_source *source, struct error *err)
 {
 	int status = 0;

@@ -59,7 +59,7 @@ static la_ssize_t read_packed(struct archive *archive, void *data, const void **
 }
 
 /* Skips bytes for libarchive, and returns the number of skipped bytes. Returns 0 if the bytes
- * cannot be skipped, as in a pipe; libarchive then reads them. */
+ * cannot be skipped, for example in a pipe; libarchive then reads them. */
 static la_int64_t skip_packed(struct archive *archive, void *data, la_int64_t bytes)
 {
 	struct packed *packed = data;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads foreign bytes, which may be compressed, with libarchive. The caller sets how many bytes are
- * read from the position of a descriptor on. Allowed compressions are only those that libarchive
- * unpacks by itself. For any other compression, libarchive would run a program in PATH
- * (archive_read_filter(3)).
+ * Reads bytes from outside, which may be compressed, with libarchive. The bytes are read from the
+ * current position of a descriptor, and the caller says how many. Only compressions are allowed
+ * that libarchive unpacks by itself. For any other compression, libarchive would run a program from
+ * PATH (archive_read_filter(3)).
  */
 #ifndef ARTIFACT_PACKED_H
 #define ARTIFACT_PACKED_H
@@ -33,22 +33,22 @@ struct packed {
 	int errnum; /* errno of a failed read of `fd`; 0: no read has failed */
 };
 
-/* Starts reading from `fd`. `left` is the number of bytes to read; UINT64_MAX: all bytes until the
- * end of `fd`. */
+/* Starts reading from `fd`. `left` is the largest number of bytes to read; UINT64_MAX: all bytes
+ * until the end of the file. */
 int packed_begin(struct packed *packed, int fd, uint64_t left, struct error *err);
 void packed_end(struct packed *packed); /* accepts a zeroed one */
 
 /* Allows the compressions in `packings`. ERR_UNSUPPORTED: libarchive was built without one of
  * them. */
 int packed_support(struct archive *archive, unsigned packings, struct error *err);
-/* Opens `archive` for reading the bytes of `packed`. The caller has set the formats of `archive`.
- * Returns libarchive's result. */
+/* Opens `archive` for reading the bytes of `packed`. The caller must have set the formats of
+ * `archive`. Returns the result of libarchive. */
 int packed_open(struct packed *packed, struct archive *archive);
 
-/* Opens an archive in *out, from which archive_read_data_block() reads the unpacked bytes. Returns
- * 0, ARCHIVE_EOF if there are no bytes at all, or another result of libarchive. If the result is
- * not 0, the message is in *out, or *out is NULL and err is set. The caller frees *out in all
- * cases. */
+/* Sets *out to a handle of libarchive, with which archive_read_data_block() reads the unpacked
+ * bytes. Returns 0, ARCHIVE_EOF if there are no bytes at all, or another result of libarchive. If
+ * the result is not 0, the message is in *out, or *out is NULL and err is set. The caller frees
+ * *out in all cases. */
 int packed_unpack(struct packed *packed, unsigned packings, struct archive **out,
 		  struct error *err);
 

@@ -26,9 +26,9 @@ static void on_tick(int number)
 	(void)number;
 }
 
-/* Waits for the lock. poll() cannot wait for a lock, so a timer's signal interrupts the wait from
- * time to time. At each interruption the progress line is drawn, and a signal that asks this
- * program to end is noticed. */
+/* Waits for the lock. poll() cannot wait for a lock, so the signal of a timer interrupts the wait
+ * from time to time. At each interruption, the progress line is drawn, and this program checks
+ * whether a signal has asked it to end. */
 static int wait_for_place(int fd, struct error *err)
 {
 	const struct sigaction action = {.sa_handler = on_tick};

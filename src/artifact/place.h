@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lock and the scratch directory with which a command makes an entry of the cache. They are
- * called a place. Because of the lock, two commands of the same kind do not work at the same time.
- * The scratch directory is empty at the start, and is removed at the end. A finished file is moved
- * by rename() from the scratch directory to the entry.
+ * A place: the lock and the scratch directory with which a command makes an entry of the cache.
+ * Because of the lock, two commands with the same <what> do not work at the same time. The scratch
+ * directory is empty at the start, and is removed at the end. A finished file is moved by rename()
+ * from the scratch directory to the entry.
  *
  * The lock is the file <cache>/.locks/<what>, which is never unlinked. The scratch directory is
  * <cache>/tmp/<what>. A killed command leaves files in it. The next command with the same <what>
@@ -28,12 +28,12 @@ struct place {
 };
 
 /* Opens a place. `what` names the kind of work ("kernel-build"). Waits until no other process has a
- * place with the same `what`. On a terminal, shows that this program waits. ERR_UNAVAILABLE: a
- * signal asked this program to end during the wait. */
+ * place with the same `what`. Meanwhile the progress line says that this program waits.
+ * ERR_UNAVAILABLE: a signal asked this program to end during the wait. */
 int place_open(enum cache_part part, const char *what, struct place *out, struct error *err);
-/* Takes a second lock, <cache>/.locks/<name>, for the moment in which the entry changes. All
- * commands that change entries take this lock. Returns a descriptor of the lock, which the caller
- * closes. */
+/* Takes a second lock, <cache>/.locks/<name>, for the short time in which the files of the entry
+ * are replaced. All commands that change entries take this lock. Returns a descriptor of the lock,
+ * which the caller closes. */
 int place_exclusive(const struct place *place, const char *name, struct error *err);
 void place_close(struct place *place); /* removes the scratch directory and releases the lock;
 				        * accepts a zeroed struct */
@@ -47,9 +47,9 @@ int place_subdir(const struct place *place, const char *name, struct error *err)
 /* Checks that `bytes` bytes are free on the cache's file system. If not, returns -1 with ERR_IO. */
 int place_require_space(const struct place *place, uint64_t bytes, struct error *err);
 
-/* Call the functions of store/cache_write.h for the cache of the place: place_withdraw() removes
- * an entry, place_publish() adds a file to an entry, and place_record() writes the record of an
- * entry. */
+/* Call the functions of store/cache_write.h for the cache of the place. place_withdraw() removes
+ * the record of an entry, place_publish() adds a file to an entry, and place_record() writes the
+ * record of an entry. */
 int place_withdraw(const struct place *place, const char *name, struct error *err);
 int place_publish(const struct place *place, const char *file, const char *name, const char *suffix,
 		  struct error *err);

@@ -14,11 +14,12 @@
 #define REDRAW_NS (250 * NS_PER_MS)
 #define PATIENCE_NS NS_PER_S
 
-/* The state of the progress line. Each terminal has only one progress line. */
+/* The state of the progress line. There is only one progress line, because a terminal can show only
+ * one. */
 static struct {
 	char text[160];
-	/* times in nanoseconds: when the first stage began, when the current stage began, and when
-	 * the line was last drawn */
+	/* Times in nanoseconds: when the first stage began, when the current stage began, and when
+	 * the line was last drawn. */
 	uint64_t began, since, drawn;
 	size_t done, total;
 	bool shown;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reader gives up these rights before it reads an archive, whichever user runs it:
+ * Runs a reader. Before it reads an archive, a reader gives up these rights, whichever user runs
+ * it:
  *
  *   descriptors   all except stderr, its socket, and the descriptors of its work.
  *   core dumps    RLIMIT_CORE is 0.
- *   memory        RLIMIT_DATA, since a few bytes can demand gigabytes for a dictionary or a map.
+ *   memory        RLIMIT_DATA, because a few bytes can demand gigabytes for a dictionary or a map.
  *   capabilities  all sets are empty, also the bounding set; no_new_privs is set.
  *   files         Landlock: the reader can open only files in its directory.
  *   system calls  only the calls in the table below: it can start no program or process, send no
  *                 signal, and open no socket.
  *
  * On a kernel without Landlock, the reader can open all files that its user can open. The other
- * measures still hold.
+ * measures still apply.
  *
- * Parent and child exchange messages over a socket. A message of the child consists of a kind and
- * bytes. The parent answers a question by one byte, which always means yes. If the parent refuses,
- * it ends the child.
+ * The parent and the reader, its child, exchange messages over a socket. A message of the reader
+ * consists of a kind and bytes. The parent answers a question by one byte, which always means yes.
+ * To refuse, the parent kills the reader.
  */
 #include "artifact/reader.h"
 
@@ -48,8 +49,8 @@
 
 #define CHUNK 32768
 #define TICK_MS 200
-/* The exit code with which libarchive ends its process if it gets no memory for a map or a string.
- * It first writes a line to stderr (__archive_errx() in its archive_util.c). */
+/* The exit code of a process in which libarchive gets no memory for a map or a string. libarchive
+ * first writes a line to stderr (__archive_errx() in its archive_util.c). */
 #define OUT_OF_MEMORY 1
 #define STATM_DATA 6 /* position in /proc/self/statm of the number of pages for data and stack */
 
@@ -143,7 +144,8 @@ int reader_ask(const void *asked, size_t len, struct error *err)
 	char answer;
 	ssize_t n;
 
-	progress_clear(); /* the parent shows its own progress line while it serves the question */
+	progress_clear(); /* the parent may show a progress line of its own while it answers the
+			   * question */
 	if (send_note(ASKED, asked, len, err) < 0)
 		return -1;
 	do
@@ -153,7 +155,7 @@ int reader_ask(const void *asked, size_t len, struct error *err)
 }
 
 /* Bounds the memory of the reader. Memory that the process already has is added to the bound,
- * because the parent and the sanitizers have allocated it. */
+ * because it is from the parent or from a sanitizer, and not used by the archive. */
 static int bound_reader_memory(struct error *err)
 {
 	autoclose int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -191,8 +193,8 @@ static int confine_reader(const struct reader_work *work, pid_t parent, struct e
 		return error_errno(err, errno, "working directory");
 	if (layer_prepare(err) < 0)
 		return -1;
-	/* stdin and stdout become /dev/null. Only stderr may lead to a terminal, because the
-	 * progress line is drawn there. */
+	/* stdin and stdout become /dev/null. stderr is not changed, because the progress line is
+	 * drawn there. */
 	none = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(none, STDOUT_FILENO) < 0)
 		return error_errno(err, errno, "/dev/null");
@@ -232,7 +234,7 @@ static void live_as_reader(const struct reader_work *work, pid_t parent, struct 
 	_exit(0);
 }
 
-/* --- who started it -------------------------------------------------------------------------- */
+/* --- the parent ------------------------------------------------------------------------------ */
 
 /* Sets *err to the error that the child reports. The bytes are checked, because a hostile child can
  * send anything. */
@@ -250,9 +252,9 @@ static int take_failure(const struct note *note, size_t len, struct error *err)
 	return told.reason == REASON_IMAGE_TOO_SMALL ? error_reason(err, told.reason, "") : -1;
 }
 
-/* Sets the error for a reader that has ended without an answer. If a forbidden system call ended
- * the reader, there are two possible causes. The archive may have taken the reader over, or the
- * table of system calls may lack a call that the work needs. */
+/* Sets the error for a reader that has exited without an answer. If the kernel killed the reader
+ * for a forbidden system call, there are two possible causes: the archive has taken the reader
+ * over, or the table of system calls lacks a call that the work needs. */
 static int reader_is_gone(struct proc *child, struct error *err)
 {
 	int code;
@@ -271,8 +273,8 @@ static int reader_is_gone(struct proc *child, struct error *err)
 		code);
 }
 
-/* Handles a message of the reader. Returns 1 if the reader goes on, 0 if it has finished its work,
- * -1 with err set. */
+/* Handles a message of the reader. Returns 1 if the reader still works, 0 if it has finished its
+ * work, or -1 with err set. */
 static int take_note(const struct reader_work *work, int sock, struct proc *child, struct buf *out,
 		     struct error *err)
 {
@@ -346,7 +348,7 @@ int reader_run(const struct reader_work *work, struct buf *out, struct error *er
 	return result;
 }
 
-/* --- one file of an archive ------------------------------------------------------------------ */
+/* --- finding one file in an archive ---------------------------------------------------------- */
 
 struct looking {
 	int fd;

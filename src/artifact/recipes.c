@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Includes files of recipes in the program, by the assembler. The file names are relative to the
- * root of the sources, where make runs. In the Makefile, the files are prerequisites of this
- * object.
+ * Includes the recipes' files in the program, with the assembler's .incbin. The file names are
+ * relative to the root of the sources, where make runs. In the Makefile, the object of this file
+ * depends on these files.
  */
 #include "artifact/recipes.h"
 

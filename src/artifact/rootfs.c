@@ -14,11 +14,11 @@
 #include "artifact/rootfs_impl.h"
 #include "base/cleanup.h"
 
-/* the largest number of links that are followed in one path; the kernel has the same limit */
+/* The largest number of links that are followed in one path. Linux has the same limit. */
 #define LINKS_MAX 40
 /* The largest number of bytes that the targets of all followed links of one image may have
- * together. A layer of a few bytes can have links with long targets in the path of each file. This
- * limit allows 64 bytes for each of a million paths. */
+ * together. The limit is needed because a layer of a few bytes can have links with long targets in
+ * the path of each file. It allows 64 bytes for each of a million paths. */
 #define FOLLOWED_MAX (UINT64_C(64) << 20)
 
 static int compare_nodes(const void *a, const void *b)
@@ -41,7 +41,7 @@ static struct rootfs_node *child(const struct rootfs_node *dir, const char *name
 
 struct pruning {
 	struct rootfs *fs;
-	unsigned below; /* number of a layer; files of this layer and of later layers stay */
+	unsigned below; /* number of a layer; only files of earlier layers are removed */
 	struct rootfs_node **doomed;
 	size_t count, room;
 	bool failed;
@@ -78,9 +78,9 @@ static void free_node(struct rootfs *fs, struct rootfs_node *node)
 	free(node);
 }
 
-/* Removes the files in dir that are from a layer before `below`. Keeps the parent directories of a
- * file that stays. A layer can request this many times for one directory. Only the first request
- * has an effect, because all files added afterwards belong to the current layer. */
+/* Removes the files in `dir` that are from a layer before `below`. Keeps the parent directories of
+ * a file that stays. A layer can request this many times for the same directory, but only the first
+ * request does any work, because all files that are added later belong to the current layer. */
 static int prune(struct rootfs *fs, struct rootfs_node *dir, unsigned below, struct error *err)
 {
 	struct pruning p = {.fs = fs, .below = below};
@@ -102,7 +102,8 @@ static int prune(struct rootfs *fs, struct rootfs_node *dir, unsigned below, str
 	return result;
 }
 
-/* the layers of an image may unpack to this many times the size of the image's disk */
+/* The layers of an image may unpack to at most UNPACKED_TIMES times the size of the image's
+ * disk. */
 #define UNPACKED_TIMES 4
 
 uint64_t rootfs_most_unpacked(uint64_t bytes)
@@ -216,8 +217,8 @@ static struct rootfs_node *add_dir(struct rootfs *fs, struct rootfs_node *dir, c
 	return node;
 }
 
-/* Copies the next name of the path to `name`, and moves *path behind this name. Skips "." and empty
- * names. Returns false at the end of the path. */
+/* Copies the next name of the path to `name`, and moves *path to the end of this name. Skips "."
+ * and empty names. Returns false at the end of the path. */
 static bool next_name(const char **path, char name[ROOTFS_NAME_MAX + 2])
 {
 	const char *start;
@@ -252,9 +253,9 @@ static int follow_link(struct rootfs *fs, const char *target, struct walk *how, 
 		       : 0;
 }
 
-/* Walks from the directory `at` along path. Sets *out to the directory at the end of path, or to
- * NULL if it does not exist. If `in_link` is true, the path is the target of a link. It may then
- * contain "..", which never leads above the root. */
+/* Follows `path`, beginning in the directory `at`. Sets *out to the directory to which `path`
+ * leads, or to NULL if it does not exist. If `in_link` is true, `path` is the target of a link, and
+ * may contain "..". In the root, ".." leads to the root. */
 static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *path, bool in_link,
 		       struct walk *how, struct rootfs_node **out, struct error *err)
 {
@@ -310,7 +311,7 @@ static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *pa
 }
 
 /* Splits a path such as "a/b/": writes "b" to `name`, and returns the directory "a". The caller
- * frees the directory. For the root, writes "". */
+ * frees the returned string. For the path of the root, writes "" to `name`. */
 static char *split_path(const char *path, char name[ROOTFS_NAME_MAX + 1], struct error *err)
 {
 	size_t end = strlen(path), start;
@@ -345,8 +346,8 @@ static char *split_path(const char *path, char name[ROOTFS_NAME_MAX + 1], struct
 	return dir;
 }
 
-/* Finds the directory that contains path, and the name of path in this directory. Sets *dir to NULL
- * if the directory does not exist. */
+/* Sets *dir to the directory that contains the file `path`, or to NULL if this directory does not
+ * exist. Writes the name of the file in this directory to `name`. */
 static int find_in_rootfs(struct rootfs *fs, const char *path, bool create,
 			  struct rootfs_node **dir, char name[ROOTFS_NAME_MAX + 1],
 			  struct error *err)

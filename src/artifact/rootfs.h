@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contents of an image, which are put together file by file, or layer over layer. The contents
- * are a tree in memory. Only the bytes of regular files are on disk, each in a separate numbered
- * file. No name or link of the tree is ever followed on the host. A link to a directory is resolved
- * in the tree, and nothing is above the root of the tree. ext4_make() writes the tree into a file
- * system. So the files of an image can have any owner, although no file on the host changes its
- * owner.
+ * A rootfs: the contents of an image. They are put together file by file, or layer by layer. The
+ * contents are a tree in memory. Only the bytes of regular files are on disk, each in a separate
+ * numbered file. No name or link of the tree is ever followed on the host. A link to a directory is
+ * resolved in the tree, and cannot lead out of it. ext4_make() writes the tree into a file system.
+ * So the files of an image can have any owner, although no file on the host changes its owner.
  */
 #ifndef ARTIFACT_ROOTFS_H
 #define ARTIFACT_ROOTFS_H
@@ -36,8 +35,8 @@ struct rootfs_file {
 	int64_t time;  /* time of the last modification, in seconds since 1970 */
 	uint32_t nsec; /* nanoseconds of the last modification beyond `time` */
 	/* The target of a link (S_IFLNK), or the contents of a regular file (S_IFREG). The contents
-	 * of a regular file are in `text`, in `from` or in `data`. If none of the three is set, the
-	 * file is empty. */
+	 * of a regular file are given by `text`, `from` or `data`. If none of these three members
+	 * is set, the file is empty. */
 	char *text;
 	char *from;	/* path of a file of the host with the contents; NULL: none */
 	uint64_t data;	/* number of the data file with the contents, or the number under which the
@@ -57,10 +56,10 @@ struct rootfs_file *rootfs_file_new(mode_t mode, struct error *err);
 /* Bounds on the size of the contents. */
 struct rootfs_bounds {
 	uint64_t bytes; /* largest number of bytes of all files, counted in whole blocks */
-	uint64_t count; /* most files */
+	uint64_t count; /* largest number of files */
 	uint64_t text;	/* largest number of bytes of paths, targets of links and attributes, which
 			 * are kept in memory */
-	bool straight;	/* no path may lead through a link */
+	bool straight;	/* a path that leads through a link is refused */
 };
 extern const struct rootfs_bounds rootfs_unbounded;
 
@@ -82,9 +81,9 @@ struct rootfs_source {
 struct rootfs;
 struct tar_bound;
 /* Returns an empty tree, or NULL with err set. `data_dir` is a descriptor of the directory for the
- * data files, which must be empty. It is -1 if rootfs_open_data() will not be called. The caller
- * closes it. `time` is the time of directories that are made because a path needs them, in seconds
- * since 1970. */
+ * data files, which must be empty. `data_dir` may be -1 if rootfs_open_data() will not be called.
+ * The caller closes `data_dir`. `time` is the time, in seconds since 1970, of missing directories
+ * that are made for a path. */
 struct rootfs *rootfs_new(int data_dir, int64_t time, const struct rootfs_bounds *bounds,
 			  struct error *err);
 void rootfs_free(struct rootfs *fs); /* NULL is fine */
@@ -98,17 +97,17 @@ void rootfs_set_source(struct rootfs *fs, const struct rootfs_source *source);
 /* Starts the next layer. Files that are added from now on belong to this layer. */
 void rootfs_next_layer(struct rootfs *fs);
 
-/* Returns the number of bytes to which the layers of an image may unpack. `bytes` is the largest
- * number of bytes that the files of the image may have. */
+/* Returns the largest number of bytes to which the layers of an image may unpack together. `bytes`
+ * is the largest number of bytes that the files of the image may have. */
 uint64_t rootfs_most_unpacked(uint64_t bytes);
-/* Returns the bound on the unpacked bytes of all layers together. Bytes that are dropped or
- * replaced count too. The tree owns the bound. */
+/* Returns the bound on the unpacked bytes of all layers together. Bytes of files that are left out
+ * or replaced count too. The bound is valid as long as the tree. */
 struct tar_bound *rootfs_unpacked(struct rootfs *fs);
-/* Returns the counter that the next layer must pass to tar_digest() as `behind`. The tree owns the
- * counter. */
+/* Returns the counter that is the argument `behind` of tar_digest() for the next layer. The counter
+ * is valid as long as the tree. */
 uint64_t *rootfs_bytes_behind(struct rootfs *fs);
 /* Opens a new data file with `bytes` bytes for `file`. Returns its descriptor, which the caller
- * closes. ERR_INVALID: the contents would exceed their bound. */
+ * closes. ERR_INVALID: all contents together would be more than their bound. */
 int rootfs_open_data(struct rootfs *fs, struct rootfs_file *file, uint64_t bytes,
 		     struct error *err);
 /* Frees a file that no path of the tree names, and removes its data file. */
@@ -118,19 +117,19 @@ void rootfs_drop(struct rootfs *fs, struct rootfs_file *file);
  * The functions below accept paths in the spelling of an archive: "./usr/bin/", "/usr/bin" and
  * "usr/bin" mean the same path. ERR_INVALID: a path contains "..".
  */
-/* Puts `file` at `path`, and replaces a file that has this path. If both files are directories, the
- * contents of the directory stay. Makes missing directories of the path. `file` then belongs to the
- * tree; on failure it is freed. */
+/* Puts `file` at `path`, and replaces a file that has this path. If the new and the old file are
+ * directories, the contents of the old directory stay. Makes missing directories of the path.
+ * Afterwards `file` belongs to the tree; on failure `file` is freed. */
 int rootfs_put(struct rootfs *fs, const char *path, struct rootfs_file *file, struct error *err);
 /* Adds another name for the file `target`, which must exist and must not be a directory. */
 int rootfs_link(struct rootfs *fs, const char *path, const char *target, struct error *err);
 /* Makes the directory `path` and all missing directories above it. */
 int rootfs_make_dir(struct rootfs *fs, const char *path, struct error *err);
-/* Removes the file or directory that lower layers have at `path`, with everything below it. Lower
- * layers without a file at `path` are not an error. */
+/* Removes the file or directory that lower layers have at `path`, with everything below it. It is
+ * not an error if there is no such file. */
 int rootfs_hide(struct rootfs *fs, const char *path, struct error *err);
-/* Removes everything that lower layers have in the directory at `path`. Lower layers without this
- * directory are not an error. */
+/* Removes everything that lower layers have in the directory at `path`. It is not an error if there
+ * is no such directory. */
 int rootfs_hide_below(struct rootfs *fs, const char *path, struct error *err);
 
 /* Adds a directory, a regular file with the contents `text`, or a link with the target `text`. The
@@ -145,8 +144,8 @@ int rootfs_add_copy(struct rootfs *fs, const char *path, mode_t mode, const char
 /* Returns the file at `path`, or NULL if no file is there. */
 const struct rootfs_file *rootfs_find(struct rootfs *fs, const char *path);
 
-/* Returns the size of the contents in bytes. Each file or directory counts in whole blocks of 4
- * KiB. */
+/* Returns the size of the contents in bytes. The size of each file or directory is rounded up to
+ * whole blocks of 4 KiB. */
 uint64_t rootfs_bytes(const struct rootfs *fs);
 uint64_t rootfs_count(const struct rootfs *fs); /* returns the number of names; the root has no
 						 * name */

@@ -23,7 +23,7 @@ static uint64_t blocks_of(const struct rootfs_file *file)
 	return S_ISDIR(file->mode) ? BLOCK : (file->bytes + BLOCK - 1) & ~(BLOCK - 1);
 }
 
-/* The bound is needed because a layer of a few MiB can have a million names of 4000 bytes each. */
+/* This bound is needed because a layer of a few MiB can have a million names of 4000 bytes each. */
 int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err)
 {
 	if (bytes > fs->bounds.text - fs->text)

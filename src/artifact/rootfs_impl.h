@@ -14,9 +14,9 @@ struct rootfs_node {
 	char *name;
 	struct rootfs_file *file;
 	void *children;	 /* nodes of the directory: a tree of tsearch(3), sorted by name */
-	unsigned layer;	 /* number of the layer that set the file */
-	unsigned pruned; /* number of a layer: everything in the directory came with this layer or a
-			  * later one; 0: unknown */
+	unsigned layer;	 /* number of the layer from which the file is */
+	unsigned pruned; /* number of a layer: all files in the directory are from this layer or
+			  * from later layers; 0: unknown */
 	size_t path_len;
 };
 
@@ -27,20 +27,20 @@ struct rootfs {
 	unsigned layer;
 	int64_t time;
 	uint64_t last_data, bytes, count, text;
-	struct tar_bound unpacked; /* number of bytes to which the layers so far have unpacked, with
-				    * its bound */
-	uint64_t behind;	   /* number of bytes behind the ends of the archives, for all
-				    * layers so far */
-	uint64_t followed;	   /* number of bytes of all targets of links that were followed so
-				    * far */
+	struct tar_bound unpacked; /* number of bytes to which the layers so far have unpacked, and
+				    * the bound on this number */
+	uint64_t behind;	   /* number of bytes after the ends of the archives, for all layers
+				    * so far */
+	uint64_t followed;	   /* number of bytes in the targets of all links that were followed
+				    * so far */
 	struct rootfs_bounds bounds;
 };
 
-/* Counts bytes that are kept in memory. ERR_INVALID: all such bytes would be more than
+/* Counts bytes that are kept in memory. ERR_INVALID: the sum of these bytes would be more than
  * bounds.text. */
 int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err);
 /* Counts a file when it gets its first name. The file counts until its last name is removed.
- * ERR_INVALID: bounds.text would be exceeded. */
+ * ERR_INVALID: the memory for it would exceed bounds.text. */
 int rootfs_count_file(struct rootfs *fs, struct rootfs_file *file, struct error *err);
 
 /* Opens the file of the host or the data file that has the contents of a file. Returns a descriptor

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands sha256 and init-sha256. sha256 prints lines "<digest> <name>" like sha256sum. With
- * --fd N it prints no name. init-sha256 prints the digest of the microagent-init in an uncompressed
- * initrd. */
+ * --fd N, sha256 prints only the digest. init-sha256 prints the digest of the microagent-init in an
+ * uncompressed initrd. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,7 +31,8 @@ static int answer_digests(const struct artifact_options *opts, json_t *list, con
 }
 
 /* Writes the digest of the init in an initrd to `out`. Writes "-" if no init is found, because the
- * initrd is compressed or was not made by this program. Writes "!" if the initrd is cut off. */
+ * initrd is compressed or was not made by this program. Writes "!" if the end of the initrd is
+ * missing. */
 static int hash_init(int fd, char out[DIGEST_TEXT], struct error *err)
 {
 	struct error why = {0};

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 
 static volatile sig_atomic_t ending; /* number of the signal that has asked this program to end; 0:
-				      * none */
+				      * no signal */
 
 static void note_signal(int number)
 {
@@ -29,8 +29,8 @@ void artifact_catch_signals(void)
 		if (sigaction(signals[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	/* The kernel sends this signal for a write beyond `ulimit -f`. If the signal is ignored,
-	 * the write fails with EFBIG, and this error is reported. */
+	/* The kernel sends SIGXFSZ for a write beyond `ulimit -f`. If SIGXFSZ is ignored, the write
+	 * fails with EFBIG, and this program can report the error. */
 	signal(SIGXFSZ, SIG_IGN);
 }
 

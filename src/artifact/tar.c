@@ -43,9 +43,9 @@ static bool lacks_memory(struct archive *archive)
 	return archive && archive_errno(archive) == ENOMEM;
 }
 
-/* If reading the file on the host failed, the error names that failure. Otherwise the error says
- * that the archive is damaged. The messages of libarchive are not used, since users do not
- * understand them. */
+/* If the file could not be read on the host, the error says why. Otherwise the error says that the
+ * archive is damaged. The messages of libarchive are not used, because users do not understand
+ * them. */
 int tar_failed(const struct tar_reading *tar, struct error *err)
 {
 	int entry = archive_file_count(tar->archive);
@@ -102,9 +102,9 @@ int tar_count(struct tar_bound *bound, uint64_t bytes, struct error *err)
 	return 0;
 }
 
-/* Passes unpacked bytes to the archive, after counting and hashing them. libarchive reads any
- * number of special headers of pax and GNU tar within one call of archive_read_next_header(). So
- * this function counts the bytes and checks for signals. */
+/* Counts and hashes unpacked bytes, and passes them to `archive`. The bytes are counted here, and
+ * signals are checked here, because within one call of archive_read_next_header(), libarchive reads
+ * any number of special headers of pax and GNU tar. */
 static la_ssize_t read_unpacked(struct archive *archive, void *data, const void **out)
 {
 	struct tar_reading *tar = data;
@@ -169,9 +169,9 @@ int tar_open(struct tar_reading *tar, int fd, struct tar_bound *bound, struct er
 {
 	if (!is_plain_tar(fd))
 		return tar_open_bounded(tar, fd, UINT64_MAX, bound, err);
-	/* libarchive gets this archive without its filters. It would guess from the first bytes
-	 * whether they are compressed, and a hostile archive can be both: plain by its magic and
-	 * compressed by its first bytes. */
+	/* For this archive, libarchive gets no filters for compressions. With filters, libarchive
+	 * would guess from the first bytes whether they are compressed, and a hostile archive can
+	 * be both: plain by its magic, and compressed by its first bytes. */
 	*tar = (struct tar_reading){0};
 	if (packed_begin(&tar->from, fd, UINT64_MAX, err) < 0 || !(tar->archive = new_tar(err)))
 		return -1;
@@ -260,12 +260,12 @@ int tar_copy_data(const struct tar_reading *tar, int fd, int64_t size, struct er
 	}
 	if (got != ARCHIVE_EOF)
 		return tar_failed(tar, err);
-	/* The unwritten parts of a sparse file become holes. The size must be set, because the file
-	 * may end with a hole. */
+	/* Ranges of a sparse file that are not written become holes. The size is set last, because
+	 * the file may end with a hole. */
 	return ftruncate(fd, size) < 0 ? error_errno(err, errno, "unpacking") : 0;
 }
 
-/* After this function has returned 1, the next read gives the contents of the file. */
+/* After 1 is returned, the next read from tar->archive gives the contents of the file. */
 int tar_has(struct tar_reading *tar, const char *name, struct error *err)
 {
 	struct archive_entry *entry;
@@ -303,7 +303,8 @@ int tar_check_files(struct tar_reading *tar, struct error *err)
 				"the archive's entry %.300s is neither a regular file nor a directory: make the archive without it",
 				there ? there : "an entry");
 		/* A hard link with contents is refused. Other programs, such as skopeo, would read
-		 * the contents as the next entry, which was not checked here. */
+		 * these contents as the next entry, and this function would not have checked that
+		 * entry. */
 		if (archive_entry_hardlink(entry) && archive_entry_size(entry) > 0)
 			return error_set(
 				err, ERR_INVALID,

@@ -36,15 +36,16 @@
 #define LINE_BYTES 4096
 #define CHUNK 16384
 #define TICK_MS 200
-/* The largest number of files, and of levels of directories, that a tool may make. An archive of an
- * image has a few files for each layer, in three levels of directories. */
+/* The largest number of files, and of levels of directories, that a tool may make. Both numbers are
+ * far larger than needed: an image has a few files for each layer, in three levels of
+ * directories. */
 #define ROOM_FILES 65536
 #define ROOM_LEVELS 16
-/* The part of the host's disk that must stay free while a tool with a bound runs: one 64th of the
- * disk, but at most SPARE_BYTES. */
+/* How much of the host's disk must stay free while a tool with a bound runs: the disk's size
+ * divided by SPARE_PART, but at most SPARE_BYTES. */
 #define SPARE_PART 64
 #define SPARE_BYTES (UINT64_C(1) << 30)
-/* nanoseconds that a tool gets to clean up after SIGTERM, and to end after SIGKILL */
+/* How many nanoseconds a tool has to clean up after SIGTERM, and to exit after SIGKILL. */
 #define END_NS (30 * NS_PER_S)
 
 /* Headers that a build needs in addition to programs, and the packages that contain them. */
@@ -102,7 +103,7 @@ struct running {
 };
 
 /* Passes each whole line of stdout to the tool's function. A line longer than LINE_BYTES is passed
- * in pieces. */
+ * as several lines. */
 static int take_tool_lines(struct running *r, const char *data, size_t n, struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -141,7 +142,7 @@ static int pump_pipe(struct running *r, int *fd, struct error *err)
 	return 0;
 }
 
-/* The bytes and files that a tool has made so far, as counted while the tool runs. */
+/* How many bytes and files a tool has made so far. They are counted while the tool runs. */
 struct use {
 	uint64_t bytes;
 	size_t files;
@@ -149,8 +150,8 @@ struct use {
 
 static int count_use(int dir, unsigned level, struct use *use, struct error *err);
 
-/* Adds a file and everything below it to the count. The tool changes files meanwhile, so a file
- * that has vanished counts as nothing. */
+/* Adds a file and everything below it to the count. The tool may remove files meanwhile, so a file
+ * that does not exist any more counts as nothing. */
 static int count_entry(int dir, const char *name, unsigned level, struct use *use,
 		       struct error *err)
 {
@@ -235,7 +236,7 @@ int tool_room_exceeded(uint64_t bytes, struct error *err)
 	return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 }
 
-/* Reads until both pipes have ended, or until the tool has exited. The exit counts too, because a
+/* Reads until both pipes have ended, or until the tool has exited. The exit is enough, because a
  * child of the tool can keep a pipe open. */
 static int follow_tool(struct running *r, struct error *err)
 {
@@ -320,11 +321,11 @@ static const char **tool_arguments(const struct tool *tool, struct error *err)
 	return argv;
 }
 
-/* The system's directories of programs and libraries. On a system with a merged /usr, most of these
- * directories are links into /usr. */
+/* The host's directories of programs and libraries. If /usr is merged, most of these directories
+ * are links into /usr. */
 static const char *const system_dirs[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"};
 
-/* The rules by which the next tool is confined. They are used only while a tool is started. */
+/* How the next tool is confined. The child that starts the tool reads these values. */
 static struct {
 	const char *dir;
 	bool writes;
@@ -355,7 +356,7 @@ static int confine_tool(struct error *err)
 	if (getrlimit(RLIMIT_FSIZE, &most) < 0)
 		return error_errno(err, errno, "bound of files");
 	if (longest_file && longest_file < most.rlim_max) /* the user may already have set a lower
-							   * bound */
+							   * limit */
 		most.rlim_max = longest_file;
 	if (most.rlim_cur > most.rlim_max)
 		most.rlim_cur = most.rlim_max;
@@ -379,8 +380,8 @@ static int start_tool(struct running *r, struct error *err)
 {
 	autofree const char **env = environment(r->tool, err);
 	autofree const char **argv = env ? tool_arguments(r->tool, err) : NULL;
-	autofree char *program = NULL; /* the path of the program; it is cut behind the name of its
-				        * directory */
+	autofree char *program = NULL; /* the path of the program; below, it is cut after the name
+				        * of the program's directory */
 	autoclose int filter = -1;
 	int out[2], errors[2];
 
@@ -433,8 +434,8 @@ static int start_tool(struct running *r, struct error *err)
 	return proc_spawn(&spec, &r->proc, err);
 }
 
-/* Returns true if all processes of the tool have ended. Each of these processes holds the pipes
- * open, so the pipes end when the last process ends. */
+/* Returns true if all processes of the tool exit before the deadline. Each of these processes has
+ * the pipes open, so the pipes end when the last process exits. */
 static bool all_ended(struct running *r, uint64_t deadline_ns)
 {
 	struct error ignored;
@@ -458,8 +459,8 @@ static bool all_ended(struct running *r, uint64_t deadline_ns)
 /*
  * Ends the whole process group of the tool, as Ctrl-C on a terminal does, because mmdebstrap and
  * apt do not end their children. SIGTERM comes first, so that the processes can clean up. The
- * number of the group is the pid of its leader. No other process can get this number before the
- * leader is reaped.
+ * number of the group is the pid of its leader, and no other process or group can get this number
+ * before the leader is reaped.
  */
 static void end_tool(struct running *r)
 {
@@ -471,7 +472,7 @@ static void end_tool(struct running *r)
 	proc_end(&r->proc);
 }
 
-/* Returns the last part of the tool's stderr as one line. Control bytes become blanks. */
+/* Returns the stored end of the tool's stderr as one line. Control bytes become blanks. */
 static const char *last_stderr(struct buf *b)
 {
 	while (b->len > 0 && b->data[b->start + b->len - 1] <= ' ')
@@ -499,8 +500,8 @@ static int run_tool(struct running *r, struct error *err)
 		return -1;
 	if (r->line.len > 0 && r->tool->line)
 		r->tool->line(r->tool->data, buf_string(&r->line));
-	/* If a file becomes too long, the kernel ends the tool before this program has counted the
-	 * bytes. So the bytes are counted here after the tool's end. */
+	/* If a file becomes too long, the kernel kills the tool, perhaps before this program has
+	 * counted the bytes. So the bytes are counted again after the tool has exited. */
 	if (check_room(r->tool->room, err) < 0)
 		return -1;
 	if (code != 0)
@@ -517,9 +518,9 @@ int tool_run(const struct tool *tool, struct error *err)
 
 	assert(tool->argv[0]);
 	if (!strchr(tool->argv[0], '/')) {
-		/* A program that this list lacks is not run. For a program in the list, the rules
-		 * for shares check that no guest can write to the file to which the program's name
-		 * leads (store/share/own.c). */
+		/* A program that is not in the list of known programs is not run. For a program in
+		 * this list, the rules for shares check that no guest can write to the program's
+		 * file (store/share/own.c). */
 		if (!known_program_find(tool->argv[0]))
 			return error_set(
 				err, ERR_INTERNAL,

@@ -25,15 +25,16 @@ enum { FCHMODAT2 = 452, MAP_SHADOW_STACK, FUTEX_WAKE, FUTEX_WAIT, FUTEX_REQUEUE,
 			{.arg = (at), .op = SCMP_CMP_EQ, .datum_a = (value)} \
 		}                                                            \
 	}
-/* Allows clone() if, among the flags `those`, exactly the flags `these` are set. */
+/* Allows clone() if of the flags in `those`, exactly the flags in `these` are set. Ignores other
+ * flags. */
 #define CLONE(those, these, why)                                                                 \
 	{                                                                                        \
 		.number = SCMP_SYS(clone), .reason = (why),                                      \
 		.only =                                                                          \
 		{ {.arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = (those), .datum_b = (these)} } \
 	}
-/* A filter cannot see the flags of clone3(), so clone3() is refused. The C library then uses
- * clone(), whose flags the filter can see. */
+/* The flags for namespaces. A filter cannot see the flags of clone3(), so clone3() is refused. The
+ * C library then calls clone(), and the filter can see the flags of clone(). */
 #define NAMESPACES                                                                    \
 	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | \
 	 CLONE_NEWUSER | CLONE_NEWUTS)
@@ -145,7 +146,7 @@ static const int always[] = {
 	SCMP_SYS(sigaltstack),
 	SCMP_SYS(time),
 	SCMP_SYS(times),
-	/* Calls about the process itself and about the system. */
+	/* Calls for information about the process itself and about the operating system. */
 	SCMP_SYS(capget),
 	SCMP_SYS(getegid),
 	SCMP_SYS(geteuid),
@@ -168,8 +169,8 @@ static const int always[] = {
 };
 
 /* The fcntl() calls that programs with and without a cell may make. F_SETLEASE is refused, because
- * a tool could use it to make other programs of the host wait. These programs would wait when they
- * open a file that the tool reads. */
+ * with a lease, a tool could make other programs of the host wait when they open a file that the
+ * tool has open. */
 static const struct isolate_syscall descriptors[] = {
 	ISOLATE_FCNTL,
 	ISOLATE_FCNTL_ROW(F_GETLK, "locks of files"),
@@ -177,8 +178,8 @@ static const struct isolate_syscall descriptors[] = {
 	ISOLATE_FCNTL_ROW(F_SETLKW, "locks of files"),
 };
 
-/* System calls that only a program outside a cell may make, in addition to the calls for all
- * programs. */
+/* System calls that only a program outside a cell may make, in addition to the calls in
+ * `always`. */
 static const struct isolate_syscall alone[] = {
 	CLONE(NAMESPACES | CLONE_THREAD, CLONE_THREAD, "threads"),
 	ONLY(ioctl, 1, BLKGETSIZE64, "whether a file system is on a device, and how large"),
@@ -194,8 +195,8 @@ static const struct isolate_syscall alone[] = {
 	ONLY(prlimit64, 0, 0, "its own limits"),
 };
 
-/* System calls that only programs in a cell may make, in addition to the calls for all programs. A
- * program in a cell starts other programs and writes many files. */
+/* System calls that only programs in a cell may make, in addition to the calls in `always`. They
+ * are needed because a program in a cell starts other programs and writes many files. */
 static const int cell[] = {
 	/* Calls for processes. */
 	SCMP_SYS(execveat),

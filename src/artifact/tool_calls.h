@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lists the system calls that foreign programs may make while they work on input from outside. Any
- * other call fails with ENOSYS, so that a program behaves as on an older kernel. For example, these
- * calls fail: calls for keys of the kernel, namespaces, mounts, bpf, ptrace and io_uring, and calls
- * for sockets outside network namespaces (AF_VSOCK). A program that uses the call table of another
- * architecture (like that of i386) is killed.
+ * other call fails with ENOSYS, so that a program behaves as on an older kernel. For example, all
+ * calls for keys of the kernel, namespaces, mounts, bpf, ptrace and io_uring fail. Calls for
+ * sockets that network namespaces do not separate (AF_VSOCK) fail too. A program that uses the call
+ * table of another architecture (like that of i386) is killed.
  */
 #ifndef ARTIFACT_TOOL_CALLS_H
 #define ARTIFACT_TOOL_CALLS_H
@@ -17,7 +17,7 @@ enum tool_calls {
 	 * cannot change the mode, owner, time or attributes of a file, because Landlock does not
 	 * restrict such changes. */
 	TOOL_CALLS_ALONE,
-	/* The calls for programs in a cell, where they cannot reach a process, file system or
+	/* The calls for programs in a cell. There a program can reach no process, file system or
 	 * network of the host. */
 	TOOL_CALLS_CELL,
 	/* The calls for programs in a cell that also use sockets of the internet. */

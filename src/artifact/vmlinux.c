@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Unpacks a kernel. The field payload_offset of the kernel's header tells where the packed kernel
- * is: https://docs.kernel.org/arch/x86/boot.html. */
+/* Unpacks a kernel. The field payload_offset of the kernel's header says where the packed kernel
+ * begins: https://docs.kernel.org/arch/x86/boot.html. */
 #include "artifact/vmlinux.h"
 
 #include <elf.h>
@@ -20,13 +20,13 @@
 #include "base/path.h"
 
 #define SETUP_BYTES 0x270
-/* the first version of the kernel's header that has fields for the payload */
+/* The first version of the kernel's header that has the fields about the payload. */
 #define VERSION_MIN 0x208
 #define SECTOR 512u
 #define KERNEL_MAX (512ll << 20)
 
 /* The compressions that a kernel can have (KERNEL_GZIP and the other choices in init/Kconfig of
- * Linux). lzo is missing, since libarchive cannot unpack it by itself. */
+ * Linux). lzo is missing, because libarchive cannot unpack lzo by itself. */
 #define PACKINGS \
 	(PACKING_GZIP | PACKING_BZIP2 | PACKING_XZ | PACKING_LZMA | PACKING_LZ4 | PACKING_ZSTD)
 
@@ -56,7 +56,7 @@ static int find_payload(int fd, struct payload *out)
 		return -1;
 	uint64_t sectors = setup[0x1f1] ? setup[0x1f1] : 4;
 	out->at = (off_t)((sectors + 1) * SECTOR + field32(setup, 0x248));
-	/* The payload ends with a length of 4 bytes. These bytes are left out, because some
+	/* The payload ends with a length of 4 bytes. These 4 bytes are left out, because some
 	 * decompressors would read them as data. */
 	out->size = field32(setup, 0x24c) - 4;
 	return 0;

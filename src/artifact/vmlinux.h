@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Unpacks the kernel in a bzImage, because Firecracker before 1.17 boots only an unpacked kernel.
- * In the cache, every kernel file K that is a bzImage has the unpacked kernel K.vmlinux beside it.
+ * In the cache, the unpacked kernel of a bzImage K is the file K.vmlinux beside K.
  */
 #ifndef ARTIFACT_VMLINUX_H
 #define ARTIFACT_VMLINUX_H
@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 /* Returns true if the file is a bzImage that contains a packed kernel. Returns false for any other
- * file, and for a file that cannot be read. */
+ * file, and also if the file cannot be read. */
 bool vmlinux_is_packed(const char *kernel);
 /* Writes the unpacked kernel of a bzImage to a new file `name` in the directory. The unpacking is
  * done by a reader (reader.h), which can reach only the bzImage and the directory. ERR_UNSUPPORTED:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands of microagent-artifact on a Mac, which has only the commands that the start of a
- * machine needs. Kernels and images are made on Linux. */
+/* The commands of microagent-artifact on a Mac. These are only the commands that are needed to
+ * start a machine, because kernels and images are made on Linux. */
 #include "artifact/commands.h"
 
 const struct artifact_command artifact_commands[] = {

@@ -5,8 +5,8 @@
 
 #include "base/sha256.h"
 
-/* Converts a pointer to struct hash into a pointer to the context of libcrypto: both point to the
- * same object. */
+/* Converts a pointer to struct hash into a pointer to libcrypto's context. A struct hash always is
+ * such a context. */
 static EVP_MD_CTX *context_of(struct hash *hash)
 {
 	return (EVP_MD_CTX *)hash;
