@@ -84,7 +84,7 @@ struct creation {
 	struct workspace ws;
 	char *name;
 	char *rootfs;
-	int mark; /* the descriptor of the mark which says that the workspace is unfinished; -1: no
+	int mark; /* descriptor of the mark that says that the workspace is unfinished; -1: no
 		   * mark */
 	/* True if the machine is made to run one command. Then the default arguments of an image
 	 * without an entrypoint count as this command. */
@@ -103,8 +103,8 @@ int creation_begin(const struct microagent *agent, const char *name,
 int creation_empty(const struct microagent *agent, const char *name, struct creation *out,
 		   struct error *err);
 /* Opens an image and checks that it can be copied: it must be ext4, and no running machine may
- * write to it. Returns a descriptor. While the descriptor is open, no machine that writes to the
- * image can start. */
+ * write to it. Returns a descriptor, which the caller closes. While the descriptor is open, no
+ * machine that writes to the image can start. */
 int image_open(const struct cache_image *image, struct error *err);
 /* Copies a disk to a new file `name` in the directory `dir`. The digest of the source is computed
  * if it is not remembered yet. The digest is remembered for the copy too. *method is set as by
@@ -114,7 +114,7 @@ int clone_with_digest(int from, int dir, const char *name, const char **method, 
  * arguments alone count as a command only if `runs` is set. Otherwise they do not count, because
  * they are often a shell, and a shell without input ends at once. */
 bool creation_has_command(const struct creation *made, const struct microagent_spec *spec);
-/* Stores the architecture with the name that a spec has, or the host's architecture if `name` is
+/* Sets *out to the architecture with the name `name`, or to the host's architecture if `name` is
  * NULL. ERR_INVALID: no architecture has this name. */
 int spec_architecture(const char *name, enum architecture *out, struct error *err);
 /* Returns the full config of the workspace, for the commands prepare and run, as a new

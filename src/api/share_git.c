@@ -319,7 +319,7 @@ static int check_all_apart(const json_t *shares, const char *common, struct erro
 	return status < 0 ? -1 : 0;
 }
 
-/* --- added ------------------------------------------------------------------------------------ */
+/* --- adding the directories ------------------------------------------------------------------- */
 
 static json_t *common_share(json_t *share, const struct share_git *git, size_t number,
 			    struct error *err)

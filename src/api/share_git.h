@@ -17,8 +17,9 @@
  * members are NULL if the guest needs no other directory: the shared directory is not a worktree,
  * or git does not work on the host either, or .git leads to a directory in the shared directory. */
 struct share_git {
-	char *common; /* path of the common directory on the host; malloc'd */
-	char *place;  /* path at which the guest must have the common directory; malloc'd */
+	char *common; /* path of the common directory on the host; share_git_free() frees it */
+	char *place;  /* path at which the guest must have the common directory; share_git_free()
+		       * frees it */
 };
 
 /*

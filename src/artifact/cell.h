@@ -17,9 +17,10 @@ struct tool_cell {
 	 * also read the user's passwords for registries. If it has no network and root runs this
 	 * program, it may also read the files of other users. */
 	bool settings;
-	/* a path of the host that the tool may read at the same path in its cell; NULL: none */
+	/* a path of the host that the tool may read at the same path in its cell; NULL: no path */
 	const char *source;
-	const char *link; /* name of a link to source in the tool's working directory; NULL: none */
+	const char *link; /* name of a link to `source` in the tool's working directory; NULL: no
+			   * link */
 	bool network;
 	/* The absolute path of a directory that has two subdirectories with the names `out` and
 	 * `temporary`. The tool sees only these two subdirectories, and can write to both. `out`

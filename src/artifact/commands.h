@@ -11,8 +11,8 @@ struct artifact_command {
 				 * have */
 };
 
-/* The commands of microagent-artifact on this system (linux/commands.c, darwin/commands.c). An
- * entry without a name ends the table. */
+/* The commands of microagent-artifact on this operating system (linux/commands.c,
+ * darwin/commands.c). An entry without a name ends the table. */
 extern const struct artifact_command artifact_commands[];
 
 #endif

@@ -124,7 +124,7 @@ static int open_member(struct tar_reading *tar, struct tar_bound *bound, int fd,
 	return tar_open_bounded(tar, fd, size, bound, err) < 0 ? error_prefix(err, "%s", name) : 0;
 }
 
-/* --- its files ------------------------------------------------------------------------------- */
+/* --- files of the package -------------------------------------------------------------------- */
 
 struct unpacking_deb {
 	struct tar_reading *tar;
@@ -224,7 +224,7 @@ int deb_unpack_here(int fd, int dir, const char *const *names, struct error *err
 	return got == ARCHIVE_EOF ? 0 : tar_failed(&tar, err);
 }
 
-/* --- by a reader ----------------------------------------------------------------------------- */
+/* --- unpacking in a reader ------------------------------------------------------------------- */
 
 struct reading_deb {
 	int fd, dir;

@@ -16,7 +16,8 @@
 #include "base/error.h"
 
 struct deb {
-	char *package;		  /* "linux-image-6.1.0-56-cloud-amd64" */
+	char *package;		  /* name of the package, such as
+				   * "linux-image-6.1.0-56-cloud-amd64" */
 	char *version;		  /* "6.1.192-2" */
 	char *file;		  /* path of the package's file; NULL: not downloaded yet */
 	uint64_t bytes;		  /* size of the file; 0: not known */

@@ -257,8 +257,8 @@ static int write_node(struct visit *v, struct rootfs_node *node)
 	return write_inode(w, file, &inode, v->err);
 }
 
-/* Frees the blocks of a directory that mke2fs has made, since this program writes the directory
- * anew. */
+/* Frees the blocks of a directory that mke2fs has made, because this program writes the directory
+ * again from the beginning. */
 static int give_up_blocks(struct ext4_writer *w, ext2_ino_t number, struct error *err)
 {
 	return ext4_failed(ext2fs_punch(w->fs, number, NULL, NULL, 0, ~0ULL), "", err);

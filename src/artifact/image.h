@@ -18,7 +18,7 @@ struct image_spec {
 	enum architecture architecture;
 	const char *user; /* the user as which commands run in the image, for the record; NULL: the
 			   * record has no user */
-	json_t *extra;	  /* further members of the record; NULL: none */
+	json_t *extra;	  /* further members of the record; NULL: no further members */
 };
 
 /* Returns true if the cache has an image with that name for that architecture, and the digest of

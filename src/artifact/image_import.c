@@ -236,7 +236,7 @@ static json_t *new_extra(const struct import *import, const struct oci_image *im
 	return text ? json_incref(extra) : NULL;
 }
 
-/* --- unpacking, by a reader ------------------------------------------------------------------ */
+/* --- unpacking in a reader ------------------------------------------------------------------- */
 
 struct unpacking {
 	const struct import *import;

@@ -22,7 +22,8 @@ struct kernel_entry {
 	bool modules; /* the scratch directory has MODULES_FILE */
 	/* digest of the configuration that the kernel was built with; NULL: unknown */
 	const char *config_sha256;
-	/* digest of the package with the kernel or with its source; NULL: none */
+	/* digest of the package with the kernel or with its source; NULL: the kernel is not from a
+	 * package */
 	const char *package_sha256;
 	bool for_pvm;	     /* the user says that the kernel is built for a PVM (pvm.h) */
 	const char *release; /* the output of `uname -r` in a guest; NULL: unknown */

@@ -189,7 +189,7 @@ bool oci_complain_of_platform(const struct oci_source *source, const struct buf 
 	return true;
 }
 
-/* --- its words ------------------------------------------------------------------------------- */
+/* --- messages of skopeo ---------------------------------------------------------------------- */
 
 /* Returns MSG from the last line of the form `time="..." level=fatal msg="MSG"`. The caller frees
  * MSG. Returns NULL if there is no such line. */

@@ -395,7 +395,7 @@ int rootfs_put(struct rootfs *fs, const char *path, struct rootfs_file *file, st
 	return error_prefix(err, "\"%.300s\"", path);
 }
 
-/* --- without an archive ---------------------------------------------------------------------- */
+/* --- adding files without an archive --------------------------------------------------------- */
 
 int rootfs_add(struct rootfs *fs, const char *path, mode_t mode, uid_t owner, const char *text,
 	       struct error *err)
@@ -436,7 +436,7 @@ int rootfs_add_copy(struct rootfs *fs, const char *path, mode_t mode, const char
 	return rootfs_put(fs, path, file, err);
 }
 
-/* --- by a layer ------------------------------------------------------------------------------ */
+/* --- changes by a layer ---------------------------------------------------------------------- */
 
 int rootfs_make_dir(struct rootfs *fs, const char *path, struct error *err)
 {

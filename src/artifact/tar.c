@@ -18,8 +18,7 @@
 	"it is not a tar archive, neither plain nor compressed by gzip, bzip2, xz or zstd"
 #define HEADERS \
 	UINT64_C(4096)	     /* number of bytes that a bound allows for each entry's headers,
-			      * including special headers, and for the padding behind its
-			      * contents */
+			      * including special headers, and for the padding after its contents */
 #define BLOCK UINT64_C(4096) /* the least space in bytes that a file uses on a disk */
 
 void tar_close(struct tar_reading *tar)
@@ -79,7 +78,7 @@ static struct archive *new_tar(struct error *err)
 	return NULL;
 }
 
-/* --- bounded, and hashed --------------------------------------------------------------------- */
+/* --- counting and hashing -------------------------------------------------------------------- */
 
 struct tar_bound tar_bound_of(uint64_t bytes, uint64_t count)
 {

@@ -31,7 +31,7 @@ struct tool {
 	const char *name; /* name of the tool in errors; NULL: argv[0] is the name */
 	const char *const *argv;
 	const char *const *env; /* texts "NAME=VALUE" that are added to the environment of this
-				 * process; the array ends with NULL; NULL: none */
+				 * process; the array ends with NULL; NULL: nothing is added */
 	bool lone_env;		/* `env` is the whole environment of the tool, and the environment
 				 * of this process is not used */
 	const char *cwd;	/* the tool's working directory; NULL: the working directory of this

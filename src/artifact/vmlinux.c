@@ -108,7 +108,7 @@ static int write_kernel(struct archive *archive, int out, struct error *err)
 			       "the bzImage has no kernel in it: it is damaged, so fetch or build it again");
 }
 
-/* --- by a reader ----------------------------------------------------------------------------- */
+/* --- unpacking in a reader ------------------------------------------------------------------- */
 
 struct unpacking_kernel {
 	int kernel;

@@ -88,8 +88,8 @@ struct audit {
 	char *logs; /* <state>/logs */
 	char session[AUDIT_SESSION_ROOM];
 	uint64_t lines;
-	off_t end;		    /* offset in bytes behind the last line that is known to be
-				     * complete; -1: unknown */
+	off_t end;		    /* offset in bytes of the end of the last line that is known to
+				     * be complete; -1: unknown */
 	uint64_t used[AUDIT_PARTS]; /* number of bytes that each part of the log uses, including
 				     * lines of earlier writers */
 	uint8_t head[AUDIT_DIGEST];

@@ -61,7 +61,8 @@ int audit_note_aside(const struct workspace *ws, const struct audit_event *event
  * Called before the log is closed. */
 int audit_vouch_telemetry(const struct workspace *ws, struct audit *audit, struct error *err);
 
-/* security_log.c: appends the digest of the line that was just written to the audit log. */
+/* security_log.c: appends a line to the security log, with the digest of the line that was just
+ * written to the audit log. */
 int security_log_write(struct audit *audit, const struct audit_event *event, uint64_t seq,
 		       enum store_sync sync, struct error *err);
 

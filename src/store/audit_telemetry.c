@@ -74,8 +74,7 @@ static int take_telemetry_line(void *data, const char *text, size_t len, struct 
 	return 0;
 }
 
-/* ---- of one whose supervisor was killed
- * ---------------------------------------------------------- */
+/* --- the digest after a killed live supervisor ------------------------------------------------ */
 
 static json_t *digest_of_file(int fd, struct error *err)
 {

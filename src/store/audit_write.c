@@ -83,7 +83,7 @@ static int scan_part(void *data, const char *part, size_t len, struct error *err
 	return 0;
 }
 
-/* --- one write ------------------------------------------------------------------------------- */
+/* --- writing a line -------------------------------------------------------------------------- */
 
 /* Writes the line `text`, which begins with a newline if the previous line is torn. A line that
  * must be synced is synced before its digest is written to the security log. Otherwise a power

@@ -119,7 +119,7 @@ struct cache_images {
 
 /* Returns the absolute path of the cache's root, without making the directory. The caller frees the
  * path. ERR_NOT_FOUND: neither MICROAGENT_CACHE_DIR nor XDG_CACHE_HOME is set, and the user has no
- * home. */
+ * home directory. */
 char *cache_dir(struct error *err);
 /* Opens the cache's root. A missing root is made if `create` is true. Otherwise the call fails with
  * ERR_NOT_FOUND. ERR_DENIED: other users could change the files in the cache (own_dirs.h). Returns

@@ -33,7 +33,7 @@ struct guest_bundle_spec {
 	 * image. */
 	const char *const *kernels, *const *images;
 	size_t kernel_count, image_count;
-	/* The architecture of the machines that the bundle is for. ARCHITECTURE_COUNT: every
+	/* The architecture of the machines for which the bundle is made. ARCHITECTURE_COUNT: every
 	 * architecture for which the cache has the entry. */
 	enum architecture architecture;
 };
@@ -41,7 +41,7 @@ struct guest_bundle_spec {
 /* How a caller watches and cancels the work, which takes seconds. */
 struct guest_bundle_watch {
 	/* Descriptor that cancels the work: when it becomes readable, the work fails with
-	 * ERR_UNAVAILABLE, and all new files are removed. -1: none. */
+	 * ERR_UNAVAILABLE, and all new files are removed. -1: nothing cancels the work. */
 	int cancel;
 	void (*at)(void *data, const char *file); /* called at each MiB of the current file, with
 						   * the name of this file */

@@ -322,7 +322,7 @@ static int publish_entry(const struct taking *t, const struct bundle_entry *e, s
 	return json_array_append(t->told, told) < 0 ? error_errno(err, ENOMEM, "answer") : 0;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- the whole import ------------------------------------------------------------------------ */
 
 typedef int entry_fn(const struct taking *t, const struct bundle_entry *e, struct error *err);
 

@@ -184,7 +184,7 @@ void own_dir_note(int dirfd, enum own_dir kind)
 				   PATH_NO_SYNC, NULL);
 }
 
-/* --- all of them ----------------------------------------------------------------------------- */
+/* --- all directories ------------------------------------------------------------------------- */
 
 int own_dir_each(own_dir_fn *fn, void *data, struct error *err)
 {

@@ -20,12 +20,13 @@ const char *own_dir_name(enum own_dir kind); /* "state directory" */
 
 /*
  * Opens a state directory or a cache by its absolute path. The directory must belong to the user; a
- * cache may also belong to root. Nobody else may write in it or replace it (trusted_dir.h), so the
- * caller may use its path later too. With `create`, a missing directory and its missing parents are
- * made (0700). Without `create`, a missing directory gives ERR_NOT_FOUND. ERR_DENIED: the directory
- * must not be used, or own_dirs_look_only() was called and `create` is set. ERR_INVALID: the path
- * does not lead to a directory. `within` is an open state directory, or NULL. If the path is in
- * `within`, the directories above `within` are not checked a second time.
+ * cache may also belong to root. No other user may be able to write in it or to replace it
+ * (trusted_dir.h), so the caller may use its path later too. With `create`, a missing directory and
+ * its missing parents are made (0700). Without `create`, a missing directory is an error
+ * (ERR_NOT_FOUND). ERR_DENIED: the directory must not be used, or own_dirs_look_only() was called
+ * and `create` is set. ERR_INVALID: the path does not lead to a directory. `within` is an open
+ * state directory, or NULL. If the path is in `within`, the directories on the path to `within` are
+ * not checked a second time.
  */
 int own_dir_open(const char *path, bool create, enum own_dir kind, const struct state_dir *within,
 		 struct error *err);
@@ -50,10 +51,10 @@ bool own_dir_is_marked(int dirfd, enum own_dir kind);
  * none. The caller frees the path. `dirfd` may be a descriptor that was opened with O_PATH. */
 char *own_dir_above(int dirfd, enum own_dir *kind);
 
-/* Calls `fn` for the path of every known state directory and cache: the defaults, those that
- * environment variables name, and those in the user's list. Also calls `fn` for the directory that
- * contains the list. A path need not exist. If `fn` returns -1, no further path is passed, and
- * own_dir_each() returns -1. */
+/* Calls `fn` for the path of every known state directory and cache: the default directories, the
+ * directories that environment variables name, and the directories in the user's list. Also calls
+ * `fn` for the directory that contains the list. A path need not exist. If `fn` returns -1, no
+ * further path is passed, and own_dir_each() returns -1. */
 typedef int own_dir_fn(void *data, const char *path, const char *what, struct error *err);
 int own_dir_each(own_dir_fn *fn, void *data, struct error *err);
 

@@ -31,7 +31,7 @@ typedef int own_links_rule(int dirfd, const char *path, struct error *err);
  * FIFO in place of the file does not block the caller. If the last name of the path is a link,
  * calls `rule` twice: for the directory that contains the link, and for the directory that contains
  * the target file. `rule` may be NULL. ERR_DENIED without an errno: a link must not be followed, or
- * the file has several names and another user may have made this one.
+ * the file has several names (hard links) and another user may have made the name in the path.
  */
 int own_links_file(const char *path, int flags, own_links_rule *rule, struct error *err);
 /* Opens the file like own_links_file(), but follows no link and has no rule. ERR_DENIED without an

@@ -157,7 +157,7 @@ void record_digest_forget(const struct state_dir *dir, const char *id)
 	}
 }
 
-/* --- announced and settled -------------------------------------------------------------------- */
+/* --- announcing and settling ------------------------------------------------------------------ */
 
 /* Returns true if the digest of the current record is an accepted one, and writes it to `digest`. A
  * damaged record is not accepted. */

@@ -188,7 +188,7 @@ static int append_text(struct audit *audit, char *text, enum store_sync sync, st
 	return sync == STORE_SYNC ? sync_day(audit, err) : 0;
 }
 
-/* --- by the broker ---------------------------------------------------------------------------- */
+/* --- in the broker ---------------------------------------------------------------------------- */
 
 enum security_step { SECURITY_LOOK, SECURITY_APPEND, SECURITY_SYNC };
 
@@ -358,7 +358,7 @@ static int append_line(struct audit *audit, char *text, enum store_sync sync, st
 	return take_step(audit, &append, text, err);
 }
 
-/* --- with an audit log ------------------------------------------------------------------------ */
+/* --- lines for a session with an audit log ---------------------------------------------------- */
 
 int security_log_write(struct audit *audit, const struct audit_event *event, uint64_t seq,
 		       enum store_sync sync, struct error *err)
@@ -382,7 +382,7 @@ int security_log_write(struct audit *audit, const struct audit_event *event, uin
 	return text ? append_line(audit, text, sync, err) : -1;
 }
 
-/* --- without an audit log --------------------------------------------------------------------- */
+/* --- lines for a session without an audit log ------------------------------------------------- */
 
 int security_log_aside(struct audit *audit, const struct audit_event *event, struct error *err)
 {

@@ -49,8 +49,8 @@ bool spot_is(const struct spot *a, const struct spot *b);
  * directory on the path of `inner`. Also compares the paths within the file system, because a bind
  * mount gives a directory a second path. */
 bool spot_holds(const struct spot *outer, const struct spot *inner);
-/* Returns true if a rule about the directory `rule` applies to the directory `spot`. `reach` is the
- * rule's reach. */
+/* Returns true if a rule about the directory `rule` applies to the directory `spot`. `reach` says
+ * to which directories the rule applies. */
 bool spot_is_reached(const struct spot *spot, const struct spot *rule, enum reach reach);
 /* Returns the next mount below the directory, or NULL if there are no more. *at must be 0 at the
  * first call; the function stores its position in *at. The result points into `mounts`. */

@@ -95,10 +95,10 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 /* Returns true if the directory of locks (.locks/) exists. If it is missing, no workspace of the
  * state directory is locked or being made. */
 bool state_dir_has_locks(const struct state_dir *dir);
-/* Removes the lock's file, and all other files of the workspace in .locks/. Only the holder of the
- * lock may call this function, as its last step before releasing the lock. From then on, another
- * process may make and lock a new file. A failure is not reported, because it leaves only the
- * lock's empty file. */
+/* Removes the lock's file, and all other files of the workspace in .locks/. Only the process that
+ * holds the lock may call this function, as its last step before it releases the lock. From then
+ * on, another process may make and lock a new file. A failure is not reported, because it leaves
+ * only the lock's empty file. */
 void workspace_lock_remove(const struct state_dir *dir, const char *id);
 
 /* Checks that the file system of `fd` has the free space that a machine needs to start

@@ -57,7 +57,8 @@ struct base {
 	struct base_name name;
 	int fd; /* descriptor of the bundle's directory, with a shared or exclusive flock */
 	char *path;
-	json_t *metadata; /* the metadata with its shape checked; NULL with BASE_EXCLUSIVE */
+	json_t *metadata; /* the contents of metadata.json, whose members were checked; NULL if the
+			   * base was opened with BASE_EXCLUSIVE */
 };
 #define BASE_NONE        \
 	{                \
@@ -68,7 +69,7 @@ struct base {
  * and also accepts a damaged base. */
 enum base_use { BASE_SHARED, BASE_EXCLUSIVE };
 /* Opens a base and locks it. ERR_NOT_FOUND: the message names the missing base and the bases that
- * exist. ERR_CONFLICT: another process works on the base. */
+ * exist. ERR_CONFLICT: another process has locked the base, to use it or to delete it. */
 int base_open(const struct microagent *agent, const char *word, enum base_use use, struct base *out,
 	      struct error *err);
 void base_close(struct base *base); /* accepts BASE_NONE */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists the bases, and checks whether they are whole. */
+/* Lists the bases, and checks whether they are undamaged. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

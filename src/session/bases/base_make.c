@@ -97,8 +97,8 @@ int base_remove(const struct microagent *agent, const struct base *base, struct 
 		return -1;
 	snprintf(file, sizeof(file), "%s" BUNDLE_SUFFIX, base->name.full);
 	snprintf(gone, sizeof(gone), MAKING "%s", file);
-	/* The bundle is renamed before it is removed, because a bundle with a final name must be
-	 * whole. */
+	/* The bundle is renamed before it is removed. Otherwise a killed removal would leave an
+	 * incomplete bundle with a final name. */
 	if (renameat(dir.fd, file, dir.fd, gone) < 0)
 		return error_errno(err, errno, "%s", base->path);
 	base_clear_immutable(base->fd);

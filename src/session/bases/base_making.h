@@ -23,7 +23,8 @@ struct making {
 	struct cache_image image;
 	json_t *provisioning; /* the record of the provisioning; NULL: the image was not
 			       * provisioned */
-	json_t *macos;	      /* the version and needs of a macOS guest; NULL: the guest is Linux */
+	json_t *macos;	      /* the version of a macOS guest, and the memory and processors that it
+			       * needs; NULL: the guest is Linux */
 	/* The path of the restore image that was downloaded; NULL: no restore image was
 	 * downloaded. */
 	char *fetched;

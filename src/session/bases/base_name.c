@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parsing of base names. */
+/* Parses the names of bases. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -71,8 +71,8 @@ static json_t *init_record(const char *initrd, struct error *err)
 	return json_pack("{s:s}", "sha256", digest);
 }
 
-/* The mode is set to 0444 before the digest is computed. The digest is stored together with the
- * file's times, which setting the mode changes. */
+/* Sets the mode to 0444 before computing the digest. The digest is remembered together with the
+ * file's times, and a change of the mode changes one of these times. */
 int base_seal_file(int dir, const char *name, struct stat *st, char digest[DIGEST_TEXT],
 		   struct error *err)
 {
@@ -209,8 +209,8 @@ static json_t *describe_base(const struct making *m, struct error *err)
 /* An entry of the metadata: the record of one file, with its digest. */
 struct sealed {
 	const char *key;
-	json_t *record; /* the record; put_sealed() releases it; NULL: it could not be made, and err
-			 * is set */
+	json_t *record; /* the record of the file; put_sealed() releases it; NULL: the record could
+			 * not be made, and err is set */
 };
 
 static int put_sealed(json_t *metadata, const struct sealed *files, size_t count, struct error *err)

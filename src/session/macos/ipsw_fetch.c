@@ -27,7 +27,7 @@
 
 #define PART ".part"
 #define HTTP "http "
-#define WRITE_OUT "http %{http_code}\\n" /* curl prints a newline for the two characters \n */
+#define WRITE_OUT "http %{http_code}\\n" /* for a backslash and an n, curl prints a newline */
 
 /* The exit status of curl if a partial download cannot be continued. */
 #define EXIT_CANNOT_RESUME 33

@@ -44,7 +44,7 @@ int macos_base_fetch(struct making *m, struct error *err);
 int macos_base_install(struct making *m, struct error *err);
 /* Ends the making of a base. If the base was sealed, does nothing and returns 0. Otherwise returns
  * -1 with the failure in `err`. In this case the downloaded image is kept unless it is damaged, and
- * this is added to `err`. */
+ * the message in `err` says whether it is kept. */
 int macos_base_end(const struct making *m, bool sealed, struct error *err);
 
 /* --- ipsw_fetch.c ----------------------------------------------------------------------------- */
@@ -58,7 +58,7 @@ int ipsw_fetch(const struct making *m, const char *url, char **path, struct erro
 struct macos_child {
 	const char *const *argv;
 	const char *input; /* a line that is written to the child's stdin, which then stays open;
-			    * NULL: none */
+			    * NULL: no line */
 	bool terminal;	   /* the child may ask a person at the terminal, as sudo(8) does */
 	/* Gets each line of the child's stdout and stderr, without the newline. */
 	void (*line)(void *data, const char *text);
@@ -78,11 +78,12 @@ int macos_job_run(const struct making *m, const json_t *job,
 
 /* --- clone.c ---------------------------------------------------------------------------------- */
 
-/* Clones the base's files into the session's directory. Sets *method to the way in which the disk
- * was cloned: "reflink" or "copy". */
+/* Clones the base's files into the session's directory. Sets *method to how the disk was cloned:
+ * "reflink" or "copy". */
 int macos_clone(const struct base *base, const struct workspace *ws, const char **method,
 		struct error *err);
-/* Lets the supervisor make the machine identifier of a session, which no other machine has. */
+/* Lets the supervisor make a machine identifier for a session. No other machine has the same
+ * identifier. */
 int macos_identify(const struct microagent *agent, const struct workspace *ws, struct error *err);
 /* Puts the object "macos" into a config, with the paths of the macOS files in the directory. */
 int macos_put_config(const char *directory, json_t *config, struct error *err);

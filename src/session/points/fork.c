@@ -25,8 +25,8 @@ struct fork {
 	const struct microagent_session *parent;
 	const struct workspace *ws; /* the parent's workspace */
 	const struct microagent_fork_spec *spec;
-	struct base base; /* the parent's base, which is locked so that nobody deletes it
-			   * meanwhile */
+	struct base base; /* the parent's base, which is locked, so that nobody deletes it before
+			   * the fork is made */
 	struct point point;
 	json_t *record, *config; /* the contents of the parent's session.json; the parent's
 				  * config */
@@ -212,7 +212,7 @@ static int refuse_ended(const struct fork *fork, const struct microagent_session
 	return status;
 }
 
-/* --- all of them ----------------------------------------------------------------------------- */
+/* --- all children ---------------------------------------------------------------------------- */
 
 static int make_children(struct fork *fork, struct error *err)
 {

@@ -50,7 +50,7 @@ int on_fork_check(const struct microagent_exec *command, struct error *err)
 	return 0;
 }
 
-/* --- how it ended ---------------------------------------------------------------------------- */
+/* --- how the command ended ------------------------------------------------------------------- */
 
 /* Writes the last line of the kept stderr to `out`, or the last line of the kept stdout if stderr
  * is empty. */

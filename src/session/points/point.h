@@ -111,8 +111,8 @@ int point_note_at_rest(const struct workspace *ws, const char *what, const char 
 int on_fork_check(const struct microagent_exec *command, struct error *err);
 /* Runs the command in `child`, a new session of a fork. Writes the result to the audit log of
  * `child`. `parent` is the name of the forked session. Fails if the command does not end with
- * status 0, or not within its time limit (60 s if it has none). `cancel` is a descriptor, or 0 for
- * none. When it becomes readable, the command is ended. */
+ * status 0, or not within its time limit (60 s if it has none). `cancel` is a descriptor, or 0.
+ * When `cancel` becomes readable, the command is cancelled. */
 int on_fork_run(struct microagent_session *child, const char *parent,
 		const struct microagent_exec *command, int cancel, struct error *err);
 

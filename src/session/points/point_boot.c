@@ -55,7 +55,7 @@ int point_boot(struct microagent_session *session, const struct point *point, js
 	return *boot ? 0 : -1;
 }
 
-/* --- noted ----------------------------------------------------------------------------------- */
+/* --- lines in the audit logs ----------------------------------------------------------------- */
 
 #define ATTEMPTS 8
 

@@ -109,7 +109,8 @@ static int replace_disk(const struct workspace *ws, const struct point *copy, co
 		return error_set(
 			err, ERR_CONFLICT,
 			"the session was started again by another command meanwhile: try again");
-	/* Another process may have put the session into quarantine meanwhile. */
+	/* Another process may have put the session into quarantine meanwhile. Then the disk must
+	 * not be changed. */
 	if (refuse_quarantined(ws, err) < 0 ||
 	    point_note_at_rest(ws, "restored", name, NULL, err) < 0)
 		return -1;
@@ -215,7 +216,7 @@ static int restore_in(struct microagent_session *session, const struct workspace
 	return 0;
 }
 
-/* --- deleted --------------------------------------------------------------------------------- */
+/* --- deleting a snapshot --------------------------------------------------------------------- */
 
 /* Deletes a snapshot. A damaged snapshot is deleted too. */
 static int delete_in(struct microagent_session *session, const struct workspace *ws,
@@ -242,7 +243,8 @@ static int list_point(const struct workspace *ws, const char *name, json_t *list
 	if (point_open(ws, name, POINT_WHOLE, &point, &why) == 0) {
 		entry = tell_point(name, point.record, err);
 	} else {
-		/* Another process has just deleted the snapshot, or is deleting it. */
+		/* Another process has just deleted the snapshot, or is deleting it. Such a snapshot
+		 * is not listed. */
 		if (why.code == ERR_NOT_FOUND || why.code == ERR_CONFLICT)
 			return 0;
 		entry = json_pack("{s:s, s:o}", "name", name, "error",

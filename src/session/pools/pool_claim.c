@@ -190,7 +190,8 @@ static int claim_any(const struct microagent *agent, const struct pool *pool,
 		const char *name = json_string_value(token), *answering;
 		uint64_t deadline;
 
-		/* Another process may have claimed the member meanwhile. */
+		/* Another process may have claimed the member since the tokens were listed, so this
+		 * is checked. */
 		if (!pool_has(pool, POOL_READY, name) || pool_member_lives(agent, name) <= 0)
 			continue;
 		pool_ask(agent, &asking, name);

@@ -398,8 +398,8 @@ int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd
 	dir_watch_close(f.watch);
 	if (f.turn >= 0)
 		close(f.turn);
-	pool_tidy(&f.pool); /* removes the pool if it is no longer kept and has no tokens: no
-			     * process removes a pool that has a filler */
+	pool_tidy(&f.pool); /* removes the pool if it was drained and has no tokens, because other
+			     * processes do not remove a pool that has a filler */
 	pool_close(&f.pool);
 	return status;
 }

@@ -152,7 +152,7 @@ void session_made(struct microagent_session *session)
 	close(steal_fd(&session->mark));
 }
 
-/* --- found ----------------------------------------------------------------------------------- */
+/* --- finding a session ----------------------------------------------------------------------- */
 
 static int open_session(const struct microagent_session *session, struct open_workspace *out,
 			struct error *err)

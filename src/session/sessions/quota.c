@@ -45,7 +45,7 @@ int session_quota_of(const struct base *base, const struct microagent_session_sp
 	return 0;
 }
 
-/* --- told ------------------------------------------------------------------------------------ */
+/* --- in a description ------------------------------------------------------------------------ */
 
 /*
  * Finds by how many bytes the disk has grown. Returns false if this is unknown. The disk of a
@@ -134,7 +134,7 @@ static int set_in(const struct open_workspace *existing, int64_t bytes, json_t *
 	json_auto_t *request =
 		json_pack("{s:s, s:I}", "command", "disk-quota", "bytes", (json_int_t)bytes);
 	struct error why = {0};
-	/* The lock prevents that another process changes session.json meanwhile. */
+	/* Holds this lock, so that no other process changes session.json meanwhile. */
 	autoclose int change = record_change_lock(&existing->ws, deadline, err);
 
 	if (change < 0)

@@ -96,7 +96,7 @@ int session_put_origin(const struct origin *origin, json_t *record, struct error
 		       : 0;
 }
 
-/* --- started --------------------------------------------------------------------------------- */
+/* --- starting a session ---------------------------------------------------------------------- */
 
 #define LIFELINE_OPTION "--lifeline-fd=3"
 static_assert(SUPERVISOR_HANDED == 3, "the descriptor that the option names");

@@ -115,7 +115,7 @@ typedef int session_maker(struct microagent *agent, const struct base *base,
 int session_make_with(struct microagent *agent, const struct microagent_session_spec *spec,
 		      session_maker *fn, struct microagent_session **out, struct error *err);
 
-/* The text about a session whose maker was killed, for lists and errors. */
+/* The text for lists and errors about a session whose making was interrupted. */
 #define SESSION_UNFINISHED "unfinished: the command that made it was killed"
 
 /* --- destroy.c ------------------------------------------------------------------------------- */
@@ -124,8 +124,8 @@ int session_make_with(struct microagent *agent, const struct microagent_session_
  * session, or -1 with err set. After 1, the caller must keep its records of the session, for
  * example its token, until the session is gone, because the other process may fail. */
 int session_remove(struct microagent_session *session, struct error *err);
-/* Destroys a session for a caller that already holds the mark of the session's end. Returns the
- * values of session_remove(). */
+/* Destroys a session for a caller that has already made and locked the mark of the destruction.
+ * Returns the values of session_remove(). */
 int session_end_marked(struct microagent_session *session, struct error *err);
 /* Writes the name of the mark that says that the session `name` is being destroyed. The result is
  * an argument of unfinished_mark(). */

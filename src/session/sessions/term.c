@@ -78,7 +78,7 @@ int session_refuse_over(const struct microagent *agent, struct microagent_sessio
 	return error_reason(err, REASON_NO_SESSION, session->name);
 }
 
-/* --- told ------------------------------------------------------------------------------------ */
+/* --- in a description ------------------------------------------------------------------------ */
 
 /* Returns true if the live supervisor is ending the session. A live supervisor does not end a
  * session in quarantine. */
@@ -134,7 +134,7 @@ int session_term_claimed(struct microagent_session *session,
 	return session_read_record(session, err);
 }
 
-/* --- held ------------------------------------------------------------------------------------- */
+/* --- holding a session ------------------------------------------------------------------------ */
 
 int session_hold(struct microagent_session *session, struct error *err)
 {

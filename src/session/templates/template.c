@@ -121,7 +121,7 @@ int base_template_disk(const struct base_template *of, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* --- told ------------------------------------------------------------------------------------ */
+/* --- in a description ------------------------------------------------------------------------ */
 
 /* Returns how many bytes of this host's disk the template uses. */
 static json_int_t allocated(const struct base_template *of)

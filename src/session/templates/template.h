@@ -36,7 +36,7 @@
 struct base_template {
 	int fd; /* descriptor of the template's directory */
 	char *path;
-	json_t *record;		  /* the contents of template.json, whose shape was checked */
+	json_t *record;		  /* the contents of template.json, whose members were checked */
 	char sha256[DIGEST_TEXT]; /* digest of the file template.json */
 };
 #define BASE_TEMPLATE_NONE \

@@ -59,7 +59,7 @@ static bool is_fifo(int fd)
 	return fstat(fd, &st) == 0 && lease_has_its_type(&st);
 }
 
-/* --- its rights -------------------------------------------------------------------------------- */
+/* --- the rights of the FIFO -------------------------------------------------------------------- */
 
 /* The largest number of attempts to open the FIFO. A process may remove the rights again and again,
  * but cannot do it between the two calls so many times in a row. */
@@ -131,7 +131,8 @@ static int put_first_right(const struct workspace *ws, struct error *err)
 	if (errno != ENXIO)
 		return lease_error(ws, errno, err);
 	/* No process holds the FIFO with the second name. So this FIFO replaces any file with the
-	 * first name. If the workspace was moved to another file system, it gets a new FIFO. */
+	 * first name. If the workspace was moved to another file system, the link cannot be made.
+	 * Then the second name is removed, and the caller makes a new FIFO. */
 	if (path_remove_tree_at(ws->fd, LEASE_NAME, err) < 0)
 		return error_prefix(err, "%s/%s", ws->dir->path, ws->id);
 	if (linkat(ws->dir->fd, kept, ws->fd, LEASE_NAME, 0) < 0 && errno != EEXIST &&

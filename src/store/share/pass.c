@@ -103,7 +103,7 @@ void share_pass_end(int *pass)
 	close(steal_fd(pass));
 }
 
-/* --- by the broker --------------------------------------------------------------------------- */
+/* --- in the broker --------------------------------------------------------------------------- */
 
 static json_t *read_pass(const char *workspace)
 {
