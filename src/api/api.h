@@ -54,8 +54,8 @@ char *request_supervisor(const struct microagent *agent, const json_t *request, 
 const struct contract_backend *request_backend(const struct microagent *agent, const char *name);
 const struct contract_backend *request_backend_of(const struct microagent *agent,
 						  const struct workspace *ws);
-/* Returns a new config that has only the member stateDir. It is enough for commands that only read
- * or write records. */
+/* Returns a new config that has only the member stateDir. Such a config is enough for commands that
+ * only read or write records. */
 json_t *request_state_config(const struct microagent *agent, struct error *err);
 /* Puts the confinement into the config of a machine. If microagent_unconfined() was called for the
  * handle, the confinement is "seccomp". Otherwise, the confinement is that of `as`, the config from
@@ -111,8 +111,8 @@ int image_open(const struct cache_image *image, struct error *err);
  * path_clone_file_at(), and `method` may be NULL. */
 int clone_with_digest(int from, int dir, const char *name, const char **method, struct error *err);
 /* Returns true if the workspace has a command, from the spec or from the image. The image's default
- * arguments alone count as a command only if `runs` is set. Otherwise they do not count, because
- * they are often a shell, and a shell without input ends at once. */
+ * arguments alone count as a command only if `runs` is set. Otherwise the default arguments do not
+ * count, because they are often a shell, and a shell without input ends at once. */
 bool creation_has_command(const struct creation *made, const struct microagent_spec *spec);
 /* Sets *out to the architecture with the name `name`, or to the host's architecture if `name` is
  * NULL. ERR_INVALID: no architecture has this name. */
@@ -236,8 +236,8 @@ json_t *open_workspace_config(const struct open_workspace *existing, struct erro
  * process calls this function. */
 int open_workspace_refuse_alive(const struct open_workspace *existing, struct error *err);
 /* Returns -1 with ERR_CONFLICT if the workspace is quarantined, and also -1 if its state cannot be
- * read. This is so even if the machine has ended, because the disk of a quarantined workspace must
- * not be changed before a halt, stop or kill ends the quarantine. */
+ * read. Also returns -1 if the machine of the quarantined workspace has ended, because the disk of
+ * a quarantined workspace must not be changed before a halt, stop or kill ends the quarantine. */
 int open_workspace_refuse_quarantined(const struct open_workspace *existing, struct error *err);
 /* Writes the machine's accelerator, which is in runtime.json, to `out`, as microagent_accelerator()
  * does. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Declares what the files of `doctor` share. Each check is one function. It examines one thing, and
- * says how a fault of this thing is repaired. */
+/* Declares what the files of `doctor` share. Each check is one function, which examines one thing,
+ * and says how a fault of this thing is repaired. */
 #ifndef API_DOCTOR_H
 #define API_DOCTOR_H
 

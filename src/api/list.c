@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lists the workspaces in a state directory. If a workspace is recorded as alive but none of its
- * processes lives, the recorded state is out of date. Only for such a workspace, the supervisor is
- * called. It finds out the state and records it.
+ * processes lives, the recorded state is out of date. Only for such a workspace, this code calls
+ * the supervisor, which finds out the state and records it.
  */
 #include <string.h>
 

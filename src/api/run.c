@@ -158,8 +158,9 @@ static int run_finish(struct run *run, struct error *err)
 	struct error why = {0};
 	int code;
 
-	/* If the connection was lost, the supervisor may soon report why the machine ended. If it
-	 * reports nothing, the machine still lives without a connection, and is ended here. */
+	/* If the connection was lost, the supervisor may soon report why the machine ended. If the
+	 * supervisor reports nothing, the machine still lives without a connection, and is ended
+	 * here. */
 	if (!run->has_outcome)
 		fd_wait(run->supervisor.answer, POLLIN, limit_deadline(LIMIT_LOST_MS), NULL);
 	if (!run->has_outcome || run->outcome.end != MICROAGENT_EXITED)
@@ -214,8 +215,8 @@ static int run_made(struct run *run, const struct microagent_spec *spec,
 		error_copy(err, &why);
 	if (result == 0)
 		*outcome = run->outcome;
-	/* The supervisor removes a workspace that it has recorded. If it has refused the request,
-	 * the workspace still exists and is removed here. */
+	/* The supervisor removes a workspace that it has recorded. If the supervisor has refused
+	 * the request, the workspace still exists and is removed here. */
 	if (!run->options->keep || !is_recorded(&run->made.ws))
 		creation_undo(&run->made);
 	creation_free(&run->made);

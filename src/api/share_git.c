@@ -214,8 +214,9 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	autofree char *gitdir = real ? follow(real, said) : NULL;
 	if (!gitdir)
 		return 0; /* git does not work in this worktree on the host either */
-	/* The gitdir is in the shared directory, so the guest could have made its contents. So it
-	 * does not prove that directories outside belong to the worktree, and nothing is added. */
+	/* The gitdir is in the shared directory, so the guest could have made its contents. So the
+	 * gitdir does not prove that directories outside belong to the worktree, and nothing is
+	 * added. */
 	if (path_is_below(gitdir, real))
 		return 0;
 	if (!is_as_git_writes(said, real, gitdir))

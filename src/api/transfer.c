@@ -87,8 +87,8 @@ static int receive_message(const struct transfer *transfer, int fd, struct buf *
 	return got;
 }
 
-/* Sets an error from a message of the agent. The agent sends this message if it cannot start the
- * helper. It arrives in place of the helper's first byte. */
+/* Sets an error from a message of the agent. The agent sends this message in place of the helper's
+ * first byte if the agent cannot start the helper. */
 static int hear_agent(const struct transfer *transfer, int fd, uint8_t first, uint64_t deadline,
 		      struct error *err)
 {
@@ -289,8 +289,8 @@ static int check_type(const char *type, struct error *err)
 		type);
 }
 
-/* Checks `exact`, the member nameBase64. It has the exact bytes of a name that is not UTF-8:
- * without them, two different names could look the same. */
+/* Checks `exact`, the member nameBase64, which has the exact bytes of a name that is not UTF-8.
+ * Without these bytes, two different names could look the same. */
 static int check_exact_name(const char *exact, struct error *err)
 {
 	autobuf struct buf name = BUF_INIT(NAME_MAX);

@@ -3,7 +3,7 @@
  * microagent-artifact: the program with all code that runs foreign tools for building, or uses a
  * library for hashes, archives or file systems. So the programs that start machines are not linked
  * with these libraries. Users, `make setup` and libmicroagent (for `microagent kernel` and
- * `microagent image`) run this program. It exits when its work is done.
+ * `microagent image`) run this program. The program exits when its work is done.
  */
 #ifndef ARTIFACT_ARTIFACT_H
 #define ARTIFACT_ARTIFACT_H
@@ -64,7 +64,7 @@ struct artifact_options {
 };
 
 /*
- * The function of a command. It does the work and prints the answer on stdout. Returns 0, or -1
+ * The function of a command, which does the work and prints the answer on stdout. Returns 0, or -1
  * with err set; main() then prints the error.
  */
 typedef int artifact_fn(const struct artifact_options *opts, struct error *err);

@@ -268,9 +268,9 @@ static void cell_words(struct argv *argv, const struct tool_cell *cell, const st
 	argv_addf(argv, WORK "/%s", cell->out);
 	show_staged(argv, "--bind", STAGED_TEMPORARY);
 	argv_add(argv, TEMPORARY);
-	/* Programs need the null device for output that nobody wants. It is mounted read-only,
-	 * because otherwise a tool that root runs could change the mode of the host's device
-	 * (proc_stage_add()). */
+	/* Programs need the null device for output that nobody wants. The null device is mounted
+	 * read-only, because otherwise a tool that root runs could change the mode of the host's
+	 * device (proc_stage_add()). */
 	show_staged(argv, "--dev-bind", STAGED_NULL);
 	argv_add(argv, NULL_DEVICE);
 	if (cell->link && cell->source) {

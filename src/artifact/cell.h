@@ -13,9 +13,9 @@
 
 /* What a tool can reach in its cell. */
 struct tool_cell {
-	/* True: the tool may read the user's settings for registries. If it has the network, it may
-	 * also read the user's passwords for registries. If it has no network and root runs this
-	 * program, it may also read the files of other users. */
+	/* True: the tool may read the user's settings for registries. A tool with the network may
+	 * also read the user's passwords for registries. A tool without the network may also read
+	 * the files of other users if root runs this program. */
 	bool settings;
 	/* a path of the host that the tool may read at the same path in its cell; NULL: no path */
 	const char *source;

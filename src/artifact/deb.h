@@ -36,14 +36,14 @@ void deb_free(struct deb *deb); /* accepts a zeroed one */
 int deb_open(const char *file, struct deb *out, struct error *err);
 /*
  * Unpacks the regular files whose names begin with an entry of `names` into the directory. `names`
- * ends with NULL. Its entries, such as "boot/vmlinuz-", are relative to the root or to /usr of the
- * package, because in some releases of Debian these files are in /usr, and in others in the root.
- * ERR_INVALID: a file is in the package twice, or a name leads out of the directory.
+ * ends with NULL. The entries of `names`, such as "boot/vmlinuz-", are relative to the root or to
+ * /usr of the package, because in some releases of Debian these files are in /usr, and in others in
+ * the root. ERR_INVALID: a file is in the package twice, or a name leads out of the directory.
  *
  * The function first copies the package to a file without a name in the directory, and compares the
- * copy's digest with deb->sha256. ERR_CONFLICT: the digests differ. Then it unpacks the copy. So
- * the unpacked files belong to this digest, even if another process writes to the package's file
- * meanwhile.
+ * copy's digest with deb->sha256. ERR_CONFLICT: the digests differ. Then the function unpacks the
+ * copy. So the unpacked files belong to this digest, even if another process writes to the
+ * package's file meanwhile.
  */
 int deb_unpack(const struct deb *deb, int dir, const char *const *names, struct error *err);
 

@@ -15,8 +15,8 @@
 #include "artifact/tool.h"
 #include "base/cleanup.h"
 
-/* The features of the file system. They are listed here because the defaults of mke2fs depend on
- * the distribution. Linux 4.4 and later versions support these features. */
+/* The features of the file system. The features are listed here because the defaults of mke2fs
+ * depend on the distribution. Linux 4.4 and later versions support these features. */
 static const char features[] =
 	"ext_attr,resize_inode,dir_index,filetype,extent,64bit,flex_bg,"
 	"sparse_super,large_file,huge_file,dir_nlink,extra_isize,metadata_csum";
@@ -133,9 +133,9 @@ int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *
 	if (code != 0)
 		return ext4_failed(code, file, err);
 	code = ext2fs_read_bitmaps(writer.fs);
-	/* libext2fs gives this time to files for which no time is set. It also counts the written
-	 * bytes in s_kbytes_written, but only if this number is not 0. The count would depend on
-	 * libext2fs's cache, so the same contents could give other bytes. */
+	/* libext2fs gives this time to files for which no time is set. libext2fs also counts the
+	 * written bytes in s_kbytes_written, but only if s_kbytes_written is not 0. The count would
+	 * depend on libext2fs's cache, so the same contents could give other bytes. */
 	writer.fs->now = spec->time;
 	writer.fs->super->s_kbytes_written = 0;
 	if (ext4_failed(code, "", err) < 0 || ext4_fill(&writer, err) < 0) {

@@ -31,8 +31,8 @@ int ext4_make(const struct ext4_spec *spec, struct rootfs *rootfs, const char *f
 	      struct error *err);
 
 /* Makes an empty file system. The three steps of ext4_make() are ext4_make_empty(), ext4_write()
- * and ext4_fsck(). They are separate because a reader (reader.h) cannot start a tool. A reader that
- * has the rootfs calls only ext4_write(), and its parent calls the two functions that start
+ * and ext4_fsck(). The steps are separate because a reader (reader.h) cannot start a tool. A reader
+ * that has the rootfs calls only ext4_write(), and its parent calls the two functions that start
  * tools. */
 int ext4_make_empty(const struct ext4_spec *spec, const char *file, struct error *err);
 /* Writes the rootfs into the empty file system. If the call fails, the file may contain some files

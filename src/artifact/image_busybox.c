@@ -2,9 +2,9 @@
 /*
  * Makes the default image: the static program busybox with all its names, and the few files that
  * programs expect. Any user can make this image in a second, and the same busybox always gives the
- * same bytes. For machines of another architecture, busybox comes from Debian's package. It cannot
- * run on the host, so it cannot print its names. The names of the host's busybox are used, because
- * Debian builds both programs with the same configuration.
+ * same bytes. For machines of another architecture, busybox comes from Debian's package. This
+ * busybox cannot run on the host, so it cannot print its names. The names of the host's busybox are
+ * used, because Debian builds both programs with the same configuration.
  */
 #include <errno.h>
 #include <fcntl.h>

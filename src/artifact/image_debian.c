@@ -41,8 +41,8 @@ static const struct image_spec debian_spec = {
 };
 
 /* Shell commands that mmdebstrap runs at the end, with the directory of the unpacked system as $1.
- * They add the user and the directory /workspace, and replace the names that mmdebstrap has copied
- * from this host's network settings. */
+ * The commands add the user and the directory /workspace, and replace the names that mmdebstrap has
+ * copied from this host's network settings. */
 static const char *const hooks[] = {
 	"chroot \"$1\" useradd --create-home --user-group --uid 1000 --shell /bin/bash agent",
 	"mkdir \"$1/workspace\" && chroot \"$1\" chown agent:agent /workspace",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The command image-import makes a disk from an image of the OCI or of Docker. The tool skopeo
- * fetches the image. It runs as the user who runs this command. The layers are put together in
- * memory. Owners, modes and attributes are set only in the finished file system, so this program
- * needs no right to change owners on the host.
+ * fetches the image, as the user who runs this command. The layers are put together in memory.
+ * Owners, modes and attributes are set only in the finished file system, so this program needs no
+ * right to change owners on the host.
  *
  * An image is identified by the digest of its manifest, which names the stored layers. If the cache
  * has the same image under another name, the new entry is a hard link to that image's file. If the
@@ -39,8 +39,8 @@
 /* The largest size of a record in bytes. Programs that read the cache accept larger records. */
 #define RECORD_BYTES 60000
 #define FIXED_TIME 1577836800
-/* The number of bytes that are added to the size of the contents. They are space for the tables of
- * the file system, and for the guest. */
+/* The number of bytes that are added to the size of the contents. These bytes are space for the
+ * tables of the file system, and for the guest. */
 #define FREE_BYTES (UINT64_C(1) << 30)
 #define DEFAULT_MAX (UINT64_C(4) << 30)
 #define SIZE_MIN_MIB 128
@@ -109,8 +109,8 @@ static uint64_t max_bytes(const struct import *import)
 	return import->size ? import->size : DEFAULT_MAX;
 }
 
-/* Returns how many bytes skopeo may store. They are counted twice, because skopeo first unpacks an
- * archive, and then stores its layers. */
+/* Returns how many bytes skopeo may store. The image's bytes are counted twice, because skopeo
+ * first unpacks an archive, and then stores its layers. */
 static uint64_t fetch_room(const struct import *import)
 {
 	uint64_t unpacked = rootfs_most_unpacked(max_bytes(import));
@@ -134,7 +134,8 @@ static int choose_shape(const struct import *import, const struct rootfs *fs, st
 		size = size > DEFAULT_MAX ? DEFAULT_MAX : size;
 	}
 	inodes = inodes_for(size, rootfs_count(fs));
-	/* This is the sum of the bytes for the contents and for the tables of the file system. */
+	/* `needed` is the sum of the bytes for the contents and for the tables of the file
+	 * system. */
 	needed = rootfs_bytes(fs) + rootfs_bytes(fs) / 64 + inodes * INODE_BYTES +
 		 journal_for(size) * MIB + size / 256 + 4 * MIB;
 	if (needed > size) {
@@ -340,7 +341,7 @@ static int fetch_and_unpack(const struct import *import, const struct oci_manife
 }
 
 /* Prints that the image "is imported". `before` is the entry that had this name before the import.
- * If it was another image, the answer says that it was replaced. */
+ * If this entry was another image, the answer says that it was replaced. */
 static int answer_import(const struct artifact_options *opts, const struct import *import,
 			 const struct cache_image *before, struct error *err)
 {

@@ -10,7 +10,7 @@
 #include "artifact/place.h"
 #include "store/cache.h"
 
-/* The names of files in the scratch directory. They become the files of the entry. */
+/* The names of files in the scratch directory. These files become the files of the entry. */
 #define KERNEL_FILE "kernel"
 #define MODULES_FILE "modules"
 #define VMLINUX_FILE "vmlinux"

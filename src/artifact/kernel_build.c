@@ -9,11 +9,11 @@
  *
  * The build runs programs from the source, which may be hostile. So tar, make and strip run in a
  * cell. The directory of a source has the subdirectory `tree` for the source, and `tmp` for
- * temporary files. The cell shows only these two subdirectories. It does not show their parent
- * directory, because there is the stamp that says that the source is complete. This program trusts
- * no file in the tree, and opens such files as it opens files of other users (below.h). The tools
- * get paths that are relative to the parent directory, so that the paths are the same with and
- * without the cell.
+ * temporary files. The cell shows only these two subdirectories. The cell does not show their
+ * parent directory, because there is the stamp that says that the source is complete. This program
+ * trusts no file in the tree, and opens such files as it opens files of other users (below.h). The
+ * tools get paths that are relative to the parent directory, so that the paths are the same with
+ * and without the cell.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,8 +37,8 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 
-/* The name of a meta package of Debian. It depends on the package with the source of the kernel of
- * the host's Debian release. The name of that package begins with SOURCE_PREFIX. */
+/* The name of a meta package of Debian, which depends on the package with the kernel's source for
+ * the host's release of Debian. The name of that package begins with SOURCE_PREFIX. */
 #define SOURCE_PACKAGE "linux-source"
 #define SOURCE_PREFIX SOURCE_PACKAGE "-"
 #define BUILD_BYTES (4ull << 30)
@@ -226,8 +226,9 @@ static int run_make(struct build *b, const char *const *args, struct error *err)
 			     "KBUILD_BUILD_VERSION=1",
 			     date,
 			     NULL};
-	/* If this program is killed, the child processes of make run on for a while. They inherit
-	 * the lock, so that no other process gets the lock before they have exited. */
+	/* If this program is killed, the child processes of make run on for a while. The child
+	 * processes inherit the lock, so that no other process gets the lock before they have
+	 * exited. */
 	const struct tool make = {.argv = argv,
 				  .env = env,
 				  .idle = true,

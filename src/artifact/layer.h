@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Unpacks a tar archive into a rootfs. The archive may be compressed and may be hostile. The
  * archive is a layer of an image, which changes files of lower layers, or is independent of other
- * archives. It is read from the current position of a descriptor. These functions should be called
- * in a reader (reader.h), because a hostile archive may take over the process that reads it. */
+ * archives. The archive is read from the current position of a descriptor. These functions should
+ * be called in a reader (reader.h), because a hostile archive may take over the process that reads
+ * it. */
 #ifndef ARTIFACT_LAYER_H
 #define ARTIFACT_LAYER_H
 

@@ -35,7 +35,7 @@ int modules_resolve(const char *dep, const char *builtin, const char *const *nam
 		    struct module_list *out, struct error *err);
 
 /*
- * Writes a segment to `fd`. It contains the modules in modules/<version>/, and the file
+ * Writes a segment to `fd`. The segment contains the modules in modules/<version>/, and the file
  * modules.list, with one path a line in the order of loading. The modules are not in lib/modules,
  * because the segment may follow another initramfs, in which lib is often a link.
  *

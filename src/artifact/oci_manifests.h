@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The manifests that a source (oci_source.h) has for the name of an image. They are read before
- * anything else of the image is fetched. An image is identified by the digest of its manifest,
- * because the manifest has the digests of the layers. So an entry of the cache with this digest in
- * its record was made from exactly these layers, from whatever source they came.
+ * The manifests that a source (oci_source.h) has for the name of an image. The manifests are read
+ * before anything else of the image is fetched. An image is identified by the digest of its
+ * manifest, because the manifest has the digests of the layers. So an entry of the cache with this
+ * digest in its record was made from exactly these layers, from whatever source they came.
  */
 #ifndef ARTIFACT_OCI_MANIFESTS_H
 #define ARTIFACT_OCI_MANIFESTS_H

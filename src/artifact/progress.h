@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The progress line: a line on stderr with the current work of the program, and how long this work
- * has taken. The line appears when the program has worked for a second. It is redrawn at most four
- * times a second, and is cut to the width of the terminal. If stderr is not a terminal, nothing is
- * written.
+ * has taken. The line appears when the program has worked for a second. The line is redrawn at most
+ * four times a second, and is cut to the width of the terminal. If stderr is not a terminal,
+ * nothing is written.
  */
 #ifndef ARTIFACT_PROGRESS_H
 #define ARTIFACT_PROGRESS_H

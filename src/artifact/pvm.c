@@ -18,7 +18,7 @@ static const struct {
 	unsigned char bytes[CODE_MAX];
 } codes[] = {
 	/* invlpg 0xffffffffff4d5650; cpuid. With these instructions, a kernel (CONFIG_PVM_GUEST)
-	 * finds out on which KVM it runs. They are PVM_SYNTHETIC_CPUID in
+	 * finds out on which KVM it runs. The instructions are PVM_SYNTHETIC_CPUID in
 	 * arch/x86/include/uapi/asm/pvm_para.h of https://github.com/virt-pvm/linux. */
 	{10, {0x0f, 0x01, 0x3c, 0x25, 0x50, 0x56, 0x4d, 0xff, 0x0f, 0xa2}},
 	/* mov $0x4b564d10, %ecx; wrmsr. This program is tested under a private build of kvm_pvm

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A reader is a child process that reads an archive from outside. Before the reader reads the first
- * byte, it gives up all rights except the use of the descriptors of its work. It exits when the
- * work is done. A hostile archive may have taken over the reader, so the parent checks all bytes
- * that it receives from the reader.
+ * byte, it gives up all rights except the use of the descriptors of its work. The reader exits when
+ * the work is done. A hostile archive may have taken over the reader, so the parent checks all
+ * bytes that it receives from the reader.
  */
 #ifndef ARTIFACT_READER_H
 #define ARTIFACT_READER_H

@@ -18,7 +18,7 @@
 #define LINKS_MAX 40
 /* The largest number of bytes that the targets of all followed links of one image may have
  * together. The limit is needed because a layer of a few bytes can have links with long targets in
- * the path of each file. It allows 64 bytes for each of a million paths. */
+ * the path of each file. The limit allows 64 bytes for each of a million paths. */
 #define FOLLOWED_MAX (UINT64_C(64) << 20)
 
 static int compare_nodes(const void *a, const void *b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A rootfs: the contents of an image. They are put together file by file, or layer by layer. The
+ * A rootfs: the contents of an image, which are put together file by file, or layer by layer. The
  * contents are a tree in memory. Only the bytes of regular files are on disk, each in a separate
  * numbered file. No name or link of the tree is ever followed on the host. A link to a directory is
  * resolved in the tree, and cannot lead out of it. ext4_make() writes the tree into a file system.
@@ -15,8 +15,8 @@
 
 #include "base/error.h"
 
-/* The greatest length of a path in bytes. It is less than PATH_MAX, so every program accepts such a
- * path. */
+/* The greatest length of a path in bytes. This length is less than PATH_MAX, so every program
+ * accepts such a path. */
 #define ROOTFS_PATH_MAX 4000
 
 /* An extended attribute, such as "security.capability". */
@@ -136,8 +136,8 @@ int rootfs_hide_below(struct rootfs *fs, const char *path, struct error *err);
  * time of the file is the time that rootfs_new() got. */
 int rootfs_add(struct rootfs *fs, const char *path, mode_t mode, uid_t owner, const char *text,
 	       struct error *err);
-/* Adds a regular file that belongs to root. Its contents are copied from the file `from` of the
- * host when the tree is written into a file system. */
+/* Adds a regular file that belongs to root. The contents of the file are copied from the file
+ * `from` of the host when the tree is written into a file system. */
 int rootfs_add_copy(struct rootfs *fs, const char *path, mode_t mode, const char *from,
 		    struct error *err);
 

@@ -142,7 +142,7 @@ static int pump_pipe(struct running *r, int *fd, struct error *err)
 	return 0;
 }
 
-/* How many bytes and files a tool has made so far. They are counted while the tool runs. */
+/* How many bytes and files a tool has made so far, counted while the tool runs. */
 struct use {
 	uint64_t bytes;
 	size_t files;

@@ -39,10 +39,10 @@ struct tool {
 	int stdin_fd;		/* descriptor that becomes the tool's stdin; 0 or less: stdin is
 				 * /dev/null */
 	bool idle;		/* the tool runs at the lowest CPU priority */
-	/* Path of a directory. If it is set, the tool runs without capabilities, and may make only
-	 * the system calls of TOOL_CALLS_ALONE. The tool can then open only the host's programs and
-	 * libraries, the files beside its program, and the files in this directory. NULL: the tool
-	 * is not confined. */
+	/* Path of a directory. If this path is set, the tool runs without capabilities, and may
+	 * make only the system calls of TOOL_CALLS_ALONE. The tool can then open only the host's
+	 * programs and libraries, the files beside its program, and the files in this directory.
+	 * NULL: the tool is not confined. */
 	const char *alone_with;
 	bool writes; /* the tool may also write in the directory `alone_with` */
 	bool sealed; /* the tool is in separate namespaces and has nothing to clean up, so it gets

@@ -195,8 +195,8 @@ static const struct isolate_syscall alone[] = {
 	ONLY(prlimit64, 0, 0, "its own limits"),
 };
 
-/* System calls that only programs in a cell may make, in addition to the calls in `always`. They
- * are needed because a program in a cell starts other programs and writes many files. */
+/* System calls that only programs in a cell may make, in addition to the calls in `always`. These
+ * calls are needed because a program in a cell starts other programs and writes many files. */
 static const int cell[] = {
 	/* Calls for processes. */
 	SCMP_SYS(execveat),

@@ -13,9 +13,9 @@
 
 enum tool_calls {
 	/* The calls for one program that runs without a cell, under Landlock. The program cannot
-	 * start a process. It cannot affect another process by a signal, a limit or a socket. It
-	 * cannot change the mode, owner, time or attributes of a file, because Landlock does not
-	 * restrict such changes. */
+	 * start a process. The program also cannot affect another process by a signal, a limit or a
+	 * socket. Calls that change the mode, owner, time or attributes of a file are not allowed
+	 * either, because Landlock does not restrict such changes. */
 	TOOL_CALLS_ALONE,
 	/* The calls for programs in a cell. There a program can reach no process, file system or
 	 * network of the host. */

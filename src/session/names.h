@@ -3,7 +3,8 @@
  * Lists the names of workspaces, sessions and snapshots in a state directory, for the completion of
  * names on a command line. These functions never ask another process, never wait, and never change
  * the state directory. (Other functions that list these things may do so.) They leave out things
- * that cannot be read. They return arrays of strings, which the caller releases, or NULL.
+ * that cannot be read. Each function returns an array of strings, which the caller releases, or
+ * NULL.
  */
 #ifndef SESSION_NAMES_H
 #define SESSION_NAMES_H

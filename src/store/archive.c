@@ -40,8 +40,9 @@ static int close_log(const struct workspace *ws, struct error *err)
 						 .event = AUDIT_EVENT_DESTROYED};
 	auto_audit struct audit audit = AUDIT_NONE;
 
-	/* A log that is too long was made so by somebody else than its writer, and is evidence. It
-	 * is not closed, because its last line could only be found by reading the whole log. */
+	/* A log that is too long was made so by somebody else than its writer, and is evidence.
+	 * Such a log is not closed, because its last line could only be found by reading the whole
+	 * log. */
 	if (has_too_long_log(ws)) {
 		json_auto_t *data =
 			json_pack("{s:s}", "how", audit_tampering_names[AUDIT_LENGTHENED]);
@@ -213,9 +214,9 @@ int audit_archive(const struct workspace *ws, struct error *err)
 				return -1;
 		why = (struct error){0};
 		/* A sandbox may be removed without an archive, because its engine must always be
-		 * able to remove it. Its state directory is usually in memory, and has no large
-		 * files to remove. The security log has the digests of the log's lines, and so
-		 * shows later that there was a log. */
+		 * able to remove it. The state directory of a sandbox is usually in memory, and has
+		 * no large files to remove. The security log has the digests of the log's lines,
+		 * and so shows later that there was a log. */
 		if (archive(ws, &why) == 0 || audit_is_of_sandbox(ws))
 			return 0;
 	}

@@ -77,7 +77,7 @@ enum audit_tampering {
 };
 extern const char *const audit_tampering_names[]; /* "untouched", ... */
 
-/* The number of bytes at the end of the security log that are remembered. They are enough to
+/* The number of bytes at the end of the security log that are remembered. These bytes always
  * contain the digest of the last line. */
 #define SECURITY_TAIL 128
 
@@ -164,9 +164,9 @@ int security_log_note(const char *state_path, const char *session, const struct 
  * checks whether the file still has the bytes at its end that this process saw at its last check or
  * write. Other processes may have appended lines since. Stores the result in security_tampering.
  *
- * Later lines are written to the file at the path, which is made if it is missing. If it cannot be
- * made, later lines are written to the old file, and count as lines whose digest is not in the
- * security log. The check is done before each line is written.
+ * Later lines are written to the file at the path, which is made if it is missing. If the file
+ * cannot be made, later lines are written to the old file, and count as lines whose digest is not
+ * in the security log. The check is done before each line is written.
  */
 void security_log_look(struct audit *audit);
 /* Syncs the security log to the disk, so that the written lines survive a power failure. */
@@ -178,8 +178,8 @@ int security_log_sync(struct audit *audit, struct error *err);
  * other sessions, and events that only commands may write. */
 extern const struct broker_duty security_log_duty;
 #define SECURITY_ORPHANED "session.orphaned"
-/* Two values of "kind" in the event session.orphaned. Both report the end of a session that has no
- * audit log. */
+/* Two values of "kind" in the event session.orphaned. Each of these values reports the end of a
+ * session that has no audit log. */
 #define SECURITY_KIND_GONE "bundle-removed"
 #define SECURITY_KIND_LOST "process-without-bundle"
 /* The value of "action" in the event session.orphaned if the command has removed the session. */
@@ -249,9 +249,8 @@ struct audit_report {
 /* The digests and other facts that the security logs have about one session. */
 struct audit_heads {
 	uint8_t (*digests)[AUDIT_DIGEST]; /* digests[i] is the digest of line i + 1 */
-	/* known[i] is the number of different digests that the security logs have for line i + 1.
-	 * It is 0, 1, or 2, which means more than one. The same digest may be written several
-	 * times. */
+	/* known[i] is the number of different digests that the security logs have for line i + 1:
+	 * 0, 1, or 2 (2 means more than one). The same digest may be written several times. */
 	uint8_t *known;
 	size_t count, room;
 	/* Number of events that the session lost: they were not written, and only their number is

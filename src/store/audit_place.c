@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Notices and repairs changes of an audit log by processes that are not its writer. The writer has
- * the file open, so it can still read all lines if the file was removed. It then makes a copy of
- * the file under the log's name.
+ * the file open, so it can still read all lines if the file was removed. The writer then makes a
+ * copy of the file under the log's name.
  */
 #include <errno.h>
 #include <fcntl.h>

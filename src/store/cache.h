@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cache of kernels and images, which is outside every state directory. Its root is
+ * The cache of kernels and images, which is outside every state directory. The root of the cache is
  * ${MICROAGENT_CACHE_DIR:-${XDG_CACHE_HOME:-~/.cache}/microagent}. The root has these files:
  *
  *   kernels/<name>           the kernel
@@ -107,8 +107,9 @@ struct cache_image {
 	/* Digest of the recipe that the image was built from; "" if not recorded. */
 	char recipe_sha256[65];
 	uint64_t size; /* bytes */
-	/* The recorded architecture. It is ARCHITECTURE_COUNT for a file of the user, because
-	 * microagent does not read the file system in such an image. */
+	/* The recorded architecture. ARCHITECTURE_COUNT: the image is a file of the user, and the
+	 * architecture is unknown, because microagent does not read the file system in such an
+	 * image. */
 	enum architecture architecture;
 	bool cached; /* the image is in the cache; false: it is a file of the user */
 };

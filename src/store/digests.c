@@ -176,7 +176,7 @@ static bool find_entry(const char *key, char out[DIGEST_TEXT])
 
 	if (fd < 0 || read(fd, text, DIGEST_TEXT - 1) != DIGEST_TEXT - 1 || !digest_is_valid(text))
 		return false;
-	/* The entry's modification time is the time of its last use. It is updated at most once a
+	/* The entry's modification time is the time of its last use, but is updated at most once a
 	 * second. */
 	if (!own_dirs_are_looked_at_only() && fstat(fd, &st) == 0 &&
 	    clock_real_ns() - ns_of(file_modified(&st)) > (int64_t)NS_PER_S)

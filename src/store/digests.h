@@ -41,7 +41,8 @@ void digest_remember(const struct digest_key *key, const char *digest);
  * copy of the file `from_fd`. The caller has just made this copy in a new file that was open in no
  * other process. `before` is the source's key from before the copy began. If the source's key has
  * changed, the source changed during the copy, and nothing is remembered. Digests of new files are
- * usually not remembered. This one can be, because no other process can have written to the copy.
+ * usually not remembered. The digest of this copy can be remembered, because no other process can
+ * have written to the copy.
  */
 void digest_remember_clone(const struct digest_key *before, int from_fd, int clone_fd);
 

@@ -20,8 +20,8 @@
 #define SCRATCH "guest-bundle"
 #define LOOK_NS (200 * NS_PER_MS)
 
-/* The state of an import. The files are first copied to scratch/<part>/<file>. They are published
- * only after all copies were checked. */
+/* The state of an import. The files are first copied to scratch/<part>/<file>. The files are
+ * published only after all copies were checked. */
 struct taking {
 	const char *dir; /* path of the bundle's directory, for messages */
 	int dir_fd, cache_fd, lock_fd, scratch_fd;

@@ -221,8 +221,9 @@ static int pack_all(struct making *m, const struct guest_bundle_spec *spec, char
 	return write_manifest(m, sha, err);
 }
 
-/* Sets the error for a directory that cannot be used. If it has files of a bundle but no manifest,
- * the message says that it may be an incomplete bundle, because the manifest is written last. */
+/* Sets the error for a directory that cannot be used. If the directory has files of a bundle but no
+ * manifest, the message says that it may be an incomplete bundle, because the manifest is written
+ * last. */
 static int refuse_directory(const char *dir, int why, struct error *err)
 {
 	autofree char *manifest = path_join(dir, BUNDLE_MANIFEST, err);

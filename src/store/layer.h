@@ -31,10 +31,10 @@ int layer_end(int fd, uint64_t *out, struct error *err);
 
 /*
  * Checks that the file is a qcow2 layer like one that layer_write() has made and a VMM has written
- * to. It must have version 3 and be for a disk of `size` bytes. It must not have the name of
- * another file, encryption, a snapshot, or a feature that the layers of layer_write() do not have.
- * ERR_INVALID: the file is not such a layer. The message does not name the file, so the caller puts
- * the name before it.
+ * to. The file must have version 3 and be for a disk of `size` bytes. The file must not have the
+ * name of another file, encryption, a snapshot, or a feature that the layers of layer_write() do
+ * not have. ERR_INVALID: the file is not such a layer. The message does not name the file, so the
+ * caller puts the name before it.
  */
 int layer_check(int fd, uint64_t size, struct error *err);
 

@@ -8,10 +8,10 @@
  * change the directory that contains the link or a directory above that directory.
  *
  * A directory counts as one that no other user may change if it belongs to the caller or to root,
- * and if it is sticky or only its owner can write in it. Its group may write in it too, if the
- * number of the group is both the caller's user number and group number, and if the directory has
- * no access control list. A user who may change a directory on the path can still put directories
- * and files of his own there. These are not links, so the path leads to them.
+ * and if it is sticky or only its owner can write in it. The directory's group may write in it too,
+ * if the number of the group is both the caller's user number and group number, and if the
+ * directory has no access control list. A user who may change a directory on the path can still put
+ * directories and files of his own there. These are not links, so the path leads to them.
  */
 #ifndef STORE_OWN_LINKS_H
 #define STORE_OWN_LINKS_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes and reads the security log <state>/logs/security-YYYY-MM-DD.log. It has the digests of the
- * audit lines of all sessions, with one file for each day (UTC) on which lines were written. Many
- * processes write to the same file, so each line is one write to a descriptor that was opened with
- * O_APPEND. Warnings and critical events are written with their data, other events without.
+ * Writes and reads the security log <state>/logs/security-YYYY-MM-DD.log. The security log has the
+ * digests of the audit lines of all sessions, with one file for each day (UTC) on which lines were
+ * written. Many processes write to the same file, so each line is one write to a descriptor that
+ * was opened with O_APPEND. Warnings and critical events are written with their data, other events
+ * without.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -237,8 +238,8 @@ static bool is_for_commands(const char *event)
 }
 
 /* Returns true if every reader reads the text as exactly one line. So the text must not be too
- * long, because a reader gets a line that is too long in parts. It must have LINE_BEGINS only at
- * its beginning, because a reader searches for LINE_BEGINS after a line that was cut short: an
+ * long, because a reader gets a line that is too long in parts. The text must have LINE_BEGINS only
+ * at its beginning, because a reader searches for LINE_BEGINS after a line that was cut short: an
  * object in the text that begins so could look like a line of another session. (A string in the
  * text cannot, because its quotation marks have backslashes before them.) */
 static bool is_one_line(const char *text)

@@ -64,9 +64,9 @@ struct workspace {
 	int fd; /* descriptor of <stateDir>/<id>; -1 while the directory does not exist */
 };
 /* Opens a workspace. If its directory does not exist, and `create` is set, makes the directory. If
- * it does not exist, and `create` is not set, succeeds and sets out->fd to -1. `dir` must stay open
- * as long as *out. ERR_CONFLICT: `create` is set, and the directory has files that do not belong to
- * a workspace. */
+ * the directory does not exist, and `create` is not set, succeeds and sets out->fd to -1. `dir`
+ * must stay open as long as *out. ERR_CONFLICT: `create` is set, and the directory has files that
+ * do not belong to a workspace. */
 int workspace_open(const struct state_dir *dir, const char *id, bool create, struct workspace *out,
 		   struct error *err);
 void workspace_close(struct workspace *ws); /* accepts a zeroed one */
@@ -92,8 +92,8 @@ int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadlin
  * removed since it was opened; the lock's file is then removed too. The other errors are those of
  * workspace_lock(). */
 int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, struct error *err);
-/* Returns true if the directory of locks (.locks/) exists. If it is missing, no workspace of the
- * state directory is locked or being made. */
+/* Returns true if the directory of locks (.locks/) exists. If this directory is missing, no
+ * workspace of the state directory is locked or being made. */
 bool state_dir_has_locks(const struct state_dir *dir);
 /* Removes the lock's file, and all other files of the workspace in .locks/. Only the process that
  * holds the lock may call this function, as its last step before it releases the lock. From then
@@ -119,10 +119,10 @@ int state_require_room(int fd, const char *what, struct error *err);
 int lease_guard_role(const struct workspace *ws, char out[LEASE_GUARD_ROLE], struct error *err);
 
 /*
- * The lease is the file <stateDir>/<id>/lease. It is a FIFO, and every process of the workspace
- * inherits a reading end of it. On macOS the lease is a regular file with a lock, which every
- * process of the workspace inherits. While any process holds the lease, the workspace counts as
- * alive.
+ * The lease is the file <stateDir>/<id>/lease. On Linux the lease is a FIFO, and every process of
+ * the workspace inherits a reading end of this FIFO. On macOS the lease is a regular file with a
+ * lock, which every process of the workspace inherits. While any process holds the lease, the
+ * workspace counts as alive.
  */
 struct lease {
 	int life; /* descriptor of the lease that the processes of the workspace inherit */
@@ -240,8 +240,8 @@ int workspace_refuse_mounts(const struct workspace *ws, struct error *err);
 /* --- trash.c: removals that may be killed at any step ----------------------------------------- */
 
 /* Moves the file or directory `id` in `dir` into the trash, and removes it there with everything
- * below it, as path_remove_tree_at() does. If it cannot be moved, removes it at its path. Succeeds
- * if it does not exist. */
+ * below it, as path_remove_tree_at() does. If the file or directory cannot be moved, removes it at
+ * its path. Succeeds if it does not exist. */
 int trash_remove(const struct state_dir *dir, const char *id, struct error *err);
 /* Removes the files of `id` that a killed trash_remove() has left in the trash. If another process
  * is removing these files, waits for that process for at most LIMIT_COMMAND_LOCK_MS, and succeeds

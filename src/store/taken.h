@@ -16,9 +16,9 @@
 
 /* Takes the file. If `read_only` is true, other machines may take the file too, if they also only
  * read it. ERR_CONFLICT (REASON_DISK_TAKEN): another machine uses the file. The message names
- * `path`, and the workspace of the other machine if it was found. If it was not found, the other
- * machine may just be ending, so the function first waits at most LIMIT_ENDING_MS until the file is
- * free. On a file system without locks, the function succeeds and takes no lock. */
+ * `path`, and the workspace of the other machine if it was found. If that workspace was not found,
+ * the other machine may just be ending, so the function first waits at most LIMIT_ENDING_MS until
+ * the file is free. On a file system without locks, the function succeeds and takes no lock. */
 int file_take(int fd, const char *path, bool read_only, struct error *err);
 /* Releases the file that file_take() has taken. The caller closes `fd` afterwards. */
 void file_give_back(int fd);

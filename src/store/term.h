@@ -43,8 +43,8 @@ int term_write(const struct workspace *ws, const struct term *term, struct error
 
 /* Returns true if the time at which a running session ends has come. */
 bool term_is_over(const struct term *term);
-/* Returns true if a session that does not run must be destroyed. Its lifetime is counted from when
- * it was made, and its idle time from its last event. Sets term->ends_ns and term->idled
+/* Returns true if a session that does not run must be destroyed. The session's lifetime is counted
+ * from when it was made, and its idle time from its last event. Sets term->ends_ns and term->idled
  * accordingly. Returns false while the session is quarantined, because a machine that was cut off
  * is kept for examination. */
 bool term_is_over_for(const struct workspace *ws, struct term *term);

@@ -21,8 +21,8 @@ int trusted_dir_check_mode(const struct stat *st, const char *path, struct error
 	return 0;
 }
 
-/* Refuses a file because of its owner. In the message, the text `what` follows the path. It is for
- * example " is a link that", or "". */
+/* Refuses a file because of its owner. In the message, the path is followed by the text `what`, for
+ * example " is a link that" or "". */
 static int refuse_owner(const struct stat *st, const char *path, const char *what,
 			struct error *err)
 {

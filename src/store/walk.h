@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Follows a path, name by name. This is called a walk. The caller checks each directory and each
- * link on the path before the walk continues. */
+/* A walk: follows a path, name by name. The caller checks each directory and each link on the path
+ * before the walk continues. */
 #ifndef STORE_WALK_H
 #define STORE_WALK_H
 

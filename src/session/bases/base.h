@@ -79,10 +79,10 @@ void base_close(struct base *base); /* accepts BASE_NONE */
 unsigned base_newest(const struct state_dir *dir, const char *name);
 
 /*
- * A file of a base that must not change. The initrd is not such a file. It contains software of
- * this host, and an upgrade replaces this software for existing bases too. metadata.json names the
- * initrd that the base had when it was sealed. A verification reports whether the initrd was
- * replaced later.
+ * A file of a base that must not change. The initrd is not such a file, because the initrd contains
+ * software of this host, and an upgrade replaces this software for existing bases too.
+ * metadata.json names the initrd that the base had when it was sealed. A verification reports
+ * whether the initrd was replaced later.
  */
 struct base_file {
 	const char *label; /* name of the file in reports: "disk", "kernel", "layer"... */

@@ -218,9 +218,9 @@ static int verify_template(const struct base *base, json_t *checks, struct error
 	return ok;
 }
 
-/* Checks the initrd. It contains this host's own software, which an upgrade replaces. The cache
- * then records the digest of the new initrd. So an initrd with either digest is accepted: that in
- * the base's record or that in the cache. */
+/* Checks the initrd. The initrd contains software of this host, which an upgrade replaces. The
+ * cache then records the digest of the new initrd. So an initrd with either digest is accepted:
+ * that in the base's record or that in the cache. */
 static int verify_initrd(const struct base *base, json_t *checks, struct error *err)
 {
 	const json_t *initrd = json_object_get(base->metadata, "initrd");

@@ -31,8 +31,8 @@ bool provision_is_asked(const struct microagent_base_spec *spec)
 	return spec->script || spec->oci || spec->size_mib || (spec->stage && spec->stage[0]);
 }
 
-/* A macOS guest is not set up by commands. Its disk contains the agent, and a program that sets the
- * guest up at its first boot. */
+/* A macOS guest is not set up by commands. The disk of such a guest contains the agent, and a
+ * program that sets the guest up at its first boot. */
 static int work_in_macos(struct provisioning *p, struct error *err)
 {
 	if (provision_boot(p, err) < 0 || (p->spec->script && provision_run_in_macos(p, err) < 0))

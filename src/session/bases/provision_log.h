@@ -41,8 +41,8 @@ int provision_log_output(struct provision_log *log, enum microagent_output strea
  * has ended. */
 void provision_log_flush(struct provision_log *log);
 /* Keeps the log after a failure. If the log has any message, its file dir/name is moved to
- * <state>/logs/base-NAME-TIME.log, and this path is added to *err. `nothing` is a text such as "the
- * base was not made". It is also added to *err. */
+ * <state>/logs/base-NAME-TIME.log, and this path is added to *err. The text `nothing`, such as "the
+ * base was not made", is also added to *err. */
 void provision_log_keep(const struct provision_log *log, const struct microagent *agent, int dir,
 			const char *name, const char *base, const char *nothing, struct error *err);
 

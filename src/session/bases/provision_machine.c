@@ -63,7 +63,7 @@ static json_t *machine_config(const struct provisioning *p, struct error *err)
 	made.rootfs = disk;
 	spec.machine.memory_mib = memory_mib(p);
 	spec.machine.cpus = cpus(p);
-	/* Of the image's settings, only the environment variables are used. They are set for every
+	/* Of the image's settings, only the environment variables are used, which are set for every
 	 * command. The image's entrypoint is not run. */
 	made.image.env = p->making->image.env;
 	config = creation_config(p->agent, &made, &spec, err);

@@ -93,8 +93,9 @@ int macos_put_config(const char *directory, json_t *config, struct error *err);
 int macos_check_session(const struct microagent *agent, const struct base *base, int64_t memory_mib,
 			int64_t cpus, struct error *err);
 /* Check the ports to publish, and the size of a pool. Do nothing for a base with a Linux guest.
- * They are called before the disk is copied, so that a refused request copies nothing. ERR_INVALID:
- * a port cannot be published, or the pool has more machines than a Mac may run at the same time. */
+ * Call these functions before the disk is copied, so that a refused request copies nothing.
+ * ERR_INVALID: a port cannot be published, or the pool has more machines than a Mac may run at the
+ * same time. */
 int macos_check_publish(const struct base *base, const char *const *publish, struct error *err);
 int macos_check_pool(const struct base *base, int64_t size, struct error *err);
 

@@ -161,8 +161,8 @@ static int claim(const struct microagent *agent, const struct pool *pool,
 	if (!is_of_kind(session, record) || !mark_member(pool, session) || !pool_take(pool, name))
 		return 0;
 	/* This process has claimed the member. Until the caller gets the member, the member's
-	 * machine must end if this process exits. session_hold() arranges this. If it fails, the
-	 * member is unusable. */
+	 * machine must end if this process exits. session_hold() arranges this. If session_hold()
+	 * fails, the member is unusable. */
 	if (pool_member_lives(agent, session->name) != 0 && session_hold(session, NULL) == 0 &&
 	    session_read_record(session, &why) == 0) {
 		*out = steal_ptr(&session);

@@ -21,9 +21,9 @@
 /* size in bytes of a buffer for a file name with the prefix REMOVING */
 #define ARCHIVE_NAME_ROOM 288
 
-/* Gets the status of the archive's log. Its modification time is the time of the log's last line.
- * If the log is lost, gets the status of the archive's directory. Its modification time is the time
- * at which the log was removed. */
+/* Gets the status of the archive's log, because the log's modification time is the time of its last
+ * line. If the log is lost, gets the status of the archive's directory, because the directory's
+ * modification time is the time at which the log was removed. */
 static int archive_time(int archives, const char *name, struct stat *out, struct error *err)
 {
 	char log[ARCHIVE_NAME_ROOM];

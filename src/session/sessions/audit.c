@@ -210,8 +210,8 @@ static void look_for_its_day(const struct microagent *agent, struct audit_report
 		 "the security log of %s exists, but has no line of this log", report->day);
 }
 
-/* Reports an archived log that is not closed. This is a fault, because `session destroy` closes a
- * log before it archives the log. */
+/* Reports an archived log that is not closed. Such a log is a fault, because `session destroy`
+ * closes a log before it archives the log. */
 static void look_for_its_end(const struct found_log *found, struct audit_report *report)
 {
 	if (report->verdict != AUDIT_OPEN || strcmp(found->where, WHERE_ARCHIVED) != 0)

@@ -2,9 +2,10 @@
 /*
  * Clones the disk of a session. If the file system has reflinks, the clone is a reflink of the
  * base's disk. Otherwise the clone is a copy of the base's empty layer, which receives all writes.
- * Neither takes longer for a larger base, and the base's disk is never written. If the VMM cannot
- * read layers, the clone is a copy of the base's whole disk, in which holes stay holes. If the
- * session is restored from the base's template, the clone is always a copy of the template's layer.
+ * A reflink or a layer takes no longer for a larger base, and the base's disk is never written. If
+ * the VMM cannot read layers, the clone is a copy of the base's whole disk, in which holes stay
+ * holes. If the session is restored from the base's template, the clone is always a copy of the
+ * template's layer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -149,8 +150,8 @@ int session_audit_begin(const struct microagent_session *session, const struct b
 		return -1;
 	if (!data || json_object_update(data, image) < 0)
 		return error_errno(err, ENOMEM, "session");
-	/* The line is not synced now, because before the boot it has nothing to prove. It is synced
-	 * together with the lines of the boot. */
+	/* The line is not synced now, because before the boot it has nothing to prove. The boot
+	 * syncs the line together with its own lines. */
 	return audit_open(ws, &audit, err) < 0 ? -1
 					       : audit_append(&audit, &event, STORE_NO_SYNC, err);
 }

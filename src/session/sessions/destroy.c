@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Destroys a session. The process that destroys a session may be killed at any step, so it first
- * makes a mark. The mark is the file <id>.end beside the marks of unfinished sessions. It has a
- * lock, which the kernel releases when the process exits. If a mark has no lock, the next sweep
+ * makes a mark. The mark is the file <id>.end beside the marks of unfinished sessions. The mark has
+ * a lock, which the kernel releases when the process exits. If a mark has no lock, the next sweep
  * finishes the destruction of that session. The next command that destroys the session does so too.
  */
 #include <fcntl.h>
@@ -100,8 +100,8 @@ static void forget_token(const struct microagent_session *session, const char *s
 	pool_tidy(&pool);
 }
 
-/* Removes all tokens of the session. They are in the pool of the session's base. If the record is
- * missing, the base is unknown, and all pools are searched. */
+/* Removes all tokens of the session. The tokens are in the pool of the session's base. If the
+ * record is missing, the base is unknown, and all pools are searched. */
 static void forget_tokens(const struct microagent_session *session)
 {
 	const char *of = json_text(session->record, "base", NULL);

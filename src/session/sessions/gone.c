@@ -28,9 +28,9 @@ static bool state_has(const struct microagent *agent, const char *where, const c
 	return has;
 }
 
-/* Returns true if none of the directories has the session. They are checked in the order in which a
- * destruction moves the session's files. In another order, files that are just being moved could be
- * missed. */
+/* Returns true if none of the directories has the session. The directories are checked in the order
+ * in which a destruction moves the session's files. In another order, files that are just being
+ * moved could be missed. */
 static bool is_nowhere(const struct microagent *agent, const char *name)
 {
 	static const struct {

@@ -229,8 +229,8 @@ static int ask_shares(const struct open_workspace *existing, const json_t *share
 		      struct error *err)
 {
 	/* The time limit counts, for each share, the start of the share's companion and the answers
-	 * of QEMU. It also counts the mounts in the guest, and the removal of all shares if one of
-	 * them fails. */
+	 * of QEMU. The time limit also counts the mounts in the guest, and the removal of all
+	 * shares if one of them fails. */
 	uint64_t each = 2 * limit_get(LIMIT_CELL_MS) + 4 * limit_get(LIMIT_QMP_MS);
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + json_array_size(shares) * each +
 			2 * limit_get(LIMIT_SHARE_MS);

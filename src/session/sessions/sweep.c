@@ -142,10 +142,10 @@ static int keep_ready(const struct sweep *sweep, const struct state_dir *dir, co
 }
 
 /* Removes a session if the process that made it has died. A directory with a record is removed only
- * if it also contains the mark WORKSPACE_MAKING. If it lacks this mark, a process that failed to
- * make or to claim a session with this name has left the caller's mark, and the session belongs to
- * another process. Returns 1 if another process is destroying the session. In this case the caller
- * keeps the mark, because that process may fail. */
+ * if it also contains the mark WORKSPACE_MAKING. If the directory lacks this mark, a process that
+ * failed to make or to claim a session with this name has left the caller's mark, and the session
+ * belongs to another process. Returns 1 if another process is destroying the session. In this case
+ * the caller keeps the mark, because that process may fail. */
 static int remove_made(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		       const char *name, struct error *err)
 {
@@ -230,7 +230,7 @@ static void tell_removed(const char *id, const struct error *why, void *data)
 
 /* --- all sessions ----------------------------------------------------------------------------- */
 
-/* Sweeps one session. If it cannot be removed, the next sweep tries to remove it. */
+/* Sweeps one session. If the session cannot be removed, the next sweep tries to remove it. */
 static int sweep_one(const struct state_dir *dir, const char *id, void *data)
 {
 	char name[SESSION_NAME_ROOM], ending[SESSION_ID_ROOM];

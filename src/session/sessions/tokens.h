@@ -19,9 +19,9 @@
  * nobody claims these members. If this process dies, the next process that looks at the pool
  * finishes the destruction.
  *
- * A session is marked as unfinished (api/unfinished.c) until it is a member. When it is claimed, it
- * is marked again until the claiming process has returned it to the user. If the process that makes
- * or claims the session dies meanwhile, the next sweep removes the session.
+ * A session is marked as unfinished (api/unfinished.c) until it is a member. When a member is
+ * claimed, it is marked again until the claiming process has returned it to the user. If the
+ * process that makes or claims the session dies meanwhile, the next sweep removes the session.
  */
 #ifndef SESSION_TOKENS_H
 #define SESSION_TOKENS_H
@@ -52,7 +52,7 @@ struct pool {
  * ERR_NOT_FOUND: the directory does not exist. */
 int pool_open(const char *state, const char *base, struct pool *out, struct error *err);
 /* Opens and locks the pool's directory. Makes the directory with its contents if it is missing.
- * While it is locked, no other process sets, drains or tidies the pool. If another process has the
+ * While the pool is locked, no other process sets, drains or tidies it. If another process has the
  * lock, waits until that process releases it. ERR_CONFLICT: the wait took too long. */
 int pool_open_locked(const char *state, const char *base, struct pool *out, struct error *err);
 /* Locks an open pool. Returns false if another process has the lock, or if the pool was removed

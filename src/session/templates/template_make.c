@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes a template. A machine of the base is started like the machine of a session, but with an
- * option by which it can be saved. It runs in the foreground, so that it ends when the process that
- * makes the template exits. Commands are run in the machine, and then the machine is saved. The
- * saved files are sealed, tested, and given their final name. Meanwhile the directory
+ * option by which it can be saved. The machine runs in the foreground, so that it ends when the
+ * process that makes the template exits. Commands are run in the machine, and then the machine is
+ * saved. The saved files are sealed, tested, and given their final name. Meanwhile the directory
  * <bundle>/.warming contains
  *
  *   work/state/  a state directory with one workspace

@@ -51,8 +51,8 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return error_errno(err, errno, "lock %s", what);
-	/* The exit signal is the low byte of the flags. This byte is 0 here, so the helper has no
-	 * exit signal. */
+	/* The exit signal is the low byte of the flags. The low byte of CLONE_PIDFD is 0, so the
+	 * helper has no exit signal. */
 	pid = syscall(SYS_clone, CLONE_PIDFD, NULL, &pidfd, NULL, 0);
 	if (pid == 0)
 		wait_for_flock(fd, operation, parent);

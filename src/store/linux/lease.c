@@ -24,8 +24,8 @@
  * rights.
  *
  * Up to version 0.1.0 of microagent, the lease was a file with a flock that all processes
- * inherited. Such a lease is still recognised by its flock. When it is free, it is replaced by a
- * FIFO.
+ * inherited. Such a lease is still recognised by its flock. When such a lease is free, it is
+ * replaced by a FIFO.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -32,9 +32,9 @@ enum occasion {
 };
 
 struct autorun_rule {
-	/* A pattern of fnmatch(). It is compared with as many names at the end of a file's path as
-	 * the pattern has. A pattern that ends with a slash and two stars matches every file below
-	 * a directory with the name before the slash. */
+	/* A pattern of fnmatch(), which is compared with as many names at the end of a file's path
+	 * as the pattern has. A pattern that ends with a slash and two stars matches every file
+	 * below a directory with the name before the slash. */
 	const char *pattern;
 	const char *by;
 	enum occasion occasion;
@@ -244,8 +244,8 @@ static bool is_of_packages(const char *name)
 }
 
 /* Returns "path/name", which the caller frees. The result may be longer than PATH_MAX: a guest can
- * make such a deep path. This does no harm, because the search opens each directory by its last
- * name. */
+ * make such a deep path. A long path does no harm, because the search opens each directory by its
+ * last name. */
 static char *below(const char *path, const char *name, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT((AUTORUN_LEVELS + 1) * (NAME_MAX + 1));
@@ -314,8 +314,8 @@ static int search_entry(struct search *search, const struct stand *dir, int fd,
 		return search_below(search, dir, fd, name, path, within);
 	}
 	rule = rule_of(dir, path, within);
-	/* Files like hooks/pre-commit.sample are not reported. They are examples that git itself
-	 * has made and does not run. */
+	/* Files like hooks/pre-commit.sample are not reported, because they are examples that git
+	 * itself has made and does not run. */
 	if (!rule || (within && fnmatch("hooks/*.sample", within, 0) == 0) ||
 	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_changed(search, &st))
 		return 0;

@@ -25,7 +25,7 @@ extern const char *const share_kernel_types[];
  * operating system has. NULL ends the list. */
 extern const char *const share_system_keys[];
 
-/* A function that gets a path. If it returns -1, it is not called for further paths. */
+/* A function that gets a path. If the function returns -1, it is not called for further paths. */
 typedef int share_path_fn(void *data, const char *path, struct error *err);
 /* Calls `fn` for the home of each account of this host. Skips accounts that cannot be read. */
 int share_each_home(share_path_fn *fn, void *data, struct error *err);

@@ -61,8 +61,8 @@ int share_rule_apply(const struct judge *judge, const struct share_rule *rule, s
 
 /* How a guest that can write to the shared directory could change where a path leads. */
 struct share_way {
-	/* The path ends in the shared directory. This is also true if the path does not exist yet,
-	 * but would be made in the shared directory. */
+	/* True if the path ends in the shared directory, or if the path does not exist yet and
+	 * would be made in the shared directory. */
 	bool ends_in_share;
 	/* true: `name` is a link; false: `name` is no link, but the path enters the shared
 	 * directory and leaves it again */

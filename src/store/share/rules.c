@@ -29,9 +29,9 @@ static int check_rights(const char *path, const struct spot *spot, bool read_onl
 			"%s is read-only: share it read-only (mode \"ro\"), or make it writable",
 			path);
 	/* On Linux, the host's process that serves the share is root only in its user namespace,
-	 * which contains the user and the user's own group. So it has root's rights only to files
-	 * whose owner and group are both in the namespace. To a directory with another group, it
-	 * has only the rights of "other users". */
+	 * which contains the user and the user's own group. So this process has root's rights only
+	 * to files whose owner and group are both in the namespace. To a directory with another
+	 * group, the process has only the rights of "other users". */
 	if (!(spot->st.st_mode & S_IXOTH) && spot->st.st_gid != getegid())
 		return error_set(
 			err, ERR_DENIED,
