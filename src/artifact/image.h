@@ -8,7 +8,7 @@
 #include "artifact/place.h"
 
 #define IMAGE_FILE "image"
-/* The user in the images that this program builds as which commands run. */
+/* The user as which commands run in the images that this program builds. */
 #define AGENT_NAME "agent"
 #define AGENT_UID 1000
 

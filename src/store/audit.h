@@ -40,7 +40,8 @@
 #define AUDIT_TELEMETRY "telemetry.jsonl"
 #define AUDIT_DIGEST SHA256_BYTES
 #define AUDIT_SESSION_ROOM 136
-/* A number of bytes. All members of a line except its data are shorter than this together. */
+/* A number of bytes that is greater than the length of all members of a line together, not counting
+ * its data. */
 #define AUDIT_LINE_FRAME 512
 
 enum audit_severity { AUDIT_INFO, AUDIT_WARNING, AUDIT_CRITICAL };

@@ -433,8 +433,8 @@ static int each_record(enum cache_part part, entry_fn *fn, void *list, struct er
 		 * wrong, but here a file is wrong. */
 		error_set(err, why.code == ERR_INVALID ? ERR_IO : why.code, "%s/%s.json: %s", path,
 			  name, why.msg);
-		if (why.errnum) /* the system could not read the file. The file may be undamaged, so
-				 * the error gets no reason */
+		if (why.errnum) /* the system could not read the file, which may be undamaged, so the
+				 * error gets no reason */
 			return -1;
 		return error_reason(
 			err, part == CACHE_KERNELS ? REASON_KERNEL_DAMAGED : REASON_IMAGE_DAMAGED,

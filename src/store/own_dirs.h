@@ -31,9 +31,9 @@ const char *own_dir_name(enum own_dir kind); /* "state directory" */
 int own_dir_open(const char *path, bool create, enum own_dir kind, const struct state_dir *within,
 		 struct error *err);
 
-/* From this call on, this process only reads state directories and caches. It marks and lists none
- * of them. Opening a directory with `create` fails, so the process writes no digests and no facts
- * about the host to the cache either. */
+/* From this call on, this process only reads state directories and caches. The process marks and
+ * lists none of them. Opening a directory with `create` fails, so the process writes no digests and
+ * no facts about the host to the cache either. */
 void own_dirs_look_only(void);
 bool own_dirs_are_looked_at_only(void);
 

@@ -115,7 +115,7 @@ struct microagent_session *session_handle(const struct microagent *agent, const 
 	return session;
 }
 
-/* The descriptor stays the caller's, who must not close it before the session is made. */
+/* The caller keeps the descriptor, and must not close it before the session is made. */
 void session_cancel_by(struct microagent_session *session, int fd)
 {
 	session->agent->cancel = fd > 0 ? fd : -1;

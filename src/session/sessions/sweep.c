@@ -84,7 +84,7 @@ static int bundle_has(const struct state_dir *dir, const char *id, const char *f
 
 	if (fd >= 0 && fstatat(fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return 1;
-	/* Microagent makes only directories as bundles. So a link or a file with the name of a
+	/* microagent makes only directories as bundles. So a link or a file with the name of a
 	 * bundle was not made by microagent. */
 	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
 		return 0;

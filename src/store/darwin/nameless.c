@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/internal.h"
 
-/* On macOS there are no user namespaces, so every user has a number of its own here. */
+/* macOS has no user namespaces, so a directory of root always shows root as its owner. */
 bool dir_is_nameless_roots(int dir, const struct stat *st)
 {
 	(void)dir, (void)st;

@@ -37,7 +37,7 @@ static int add_shared_quota(int fd, struct fiemap *map, uint64_t *at, uint64_t *
 
 /*
  * Does not wait until written blocks are on the disk. Such blocks count as allocated, although the
- * extent that they will replace still counts as shared. So
+ * extent that they will replace still counts as shared. So all growth is counted at once.
  */
 int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
 		struct error *err)
