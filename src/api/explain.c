@@ -33,7 +33,7 @@ void explain_nobody_listens(const struct workspace *ws, struct error *why)
 	if (explain_must_run(ws, why) == 0)
 		error_set(
 			why, ERR_CONFLICT,
-			"it cannot be reached, because it is ending or not yet running: try again when it is running");
+			"the machine cannot be reached, because it is ending or not yet running: try again when it is running");
 }
 
 static bool is_silence(const struct error *why)

@@ -59,8 +59,9 @@ static char *disk_of(const struct workspace *ws, const json_t *config, const str
 	char file[200];
 
 	if (!found->item && !*json_text(config, "rootfsPath", "")) {
-		error_set(err, ERR_UNSUPPORTED,
-			  "the root file system of this workspace is in memory, not on a disk");
+		error_set(
+			err, ERR_UNSUPPORTED,
+			"the root file system of this workspace is in memory and not on a disk, so only the running machine can read it");
 		error_reason(err, REASON_ROOT_IN_MEMORY, "");
 		return NULL;
 	}

@@ -100,7 +100,9 @@ int cmd_kill(const struct oci *oci, char **words, struct error *err)
 		return -1;
 	int number = words[1] ? signal_number(words[1]) : SIGTERM;
 	if (!number)
-		return error_set(err, ERR_INVALID, "unknown signal \"%.32s\"", words[1]);
+		return error_set(err, ERR_INVALID,
+				 "unknown signal \"%.32s\": give a number or a name, like TERM",
+				 words[1]);
 	if (record_open(oci, *words, &record, err) < 0)
 		return -1;
 	return send_signal(&record, number, all, err);

@@ -176,7 +176,7 @@ static json_t *read_cache_record(int dirfd, const char *file, struct error *err)
 	if (record && !json_is_object(record)) {
 		json_decref(record);
 		record = NULL;
-		error_set(err, ERR_IO, "it is not a JSON object");
+		error_set(err, ERR_IO, "the file is not a JSON object");
 	}
 	return record;
 }

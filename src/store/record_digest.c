@@ -115,7 +115,9 @@ static int read_digests(const struct workspace *ws, const char *file, struct dig
 	at = buf_string(&text);
 	while (*at) {
 		if (digests.count == DIGESTS_MAX || !take_line(&at, digests.at[digests.count]))
-			return error_set(err, ERR_IO, "%s/" LOCKS_DIR "/%s has no digests in it",
+			return error_set(err, ERR_IO,
+					 "%s/" LOCKS_DIR
+					 "/%s is damaged, because it has no digests in it",
 					 ws->dir->path, name);
 		digests.count++;
 	}

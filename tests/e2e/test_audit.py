@@ -609,7 +609,7 @@ def test_no_telemetry(place):
         return done.stderr
 
     assert said(guest.name) == (f"microagent: the guest of session {guest.name} has not reported yet what runs in it: "
-                                "a report comes within seconds\n")
+                                "try again in a few seconds\n")
     destroy(place, guest.name)
     assert said(guest.name) == f"microagent: the guest of session {guest.name} never reported what ran in it\n"
     unknown = "session-2020-01-01T00-00-00Z-aaaa"

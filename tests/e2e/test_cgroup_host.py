@@ -98,7 +98,7 @@ def check_broker(guest, config):
     out, err = child.communicate()
     assert child.returncode != 0, (out, err)
     log = sh(guest, f"cat {PLACE}/s/w/supervisor.log; rm {PLACE}/s/w/supervisor.log")
-    assert not [line for line in log.splitlines() if group in line][1:] and "cannot be left" not in log, log
+    assert not [line for line in log.splitlines() if group in line][1:] and "cannot leave the cgroup" not in log, log
     assert sh(guest, f"ls -d {group} /proc/{facts['supervisorPid']} 2>/dev/null || true") == "", log
 
 

@@ -242,7 +242,7 @@ def test_options_that_are_empty_or_no_such_word(host):
         said = fails(host, 2, "session", "create", "--base", "web", option, word)
         assert said.startswith(f'microagent: {option}: "{word}" does not name {what}: write ')
     for words in (("run", "--mediation-optional", "--", "true"), ("session", "create", "--base", "web", "--mediation-optional")):
-        assert fails(host, 2, *words) == "microagent: --mediation-optional needs --mediation\n"
+        assert fails(host, 2, *words) == "microagent: --mediation-optional needs --mediation: give both, or leave --mediation-optional out\n"
 
 
 @pytest.mark.parametrize("words,text", [

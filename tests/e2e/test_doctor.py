@@ -143,7 +143,7 @@ def test_a_damaged_record_of_a_kernel(host):
     cache, name = own_cache(host), default_kernel(host)["name"]
     record = cache / "kernels" / f"{name}.json"
     record.write_text("[]")
-    all_say(host, f"{record}: it is not a JSON object", "remove that file, and `microagent kernel install` (or build) makes the kernel again",
+    all_say(host, f"{record}: the file is not a JSON object", "remove that file, and `microagent kernel install` (or build) makes the kernel again",
             ("kernel", "list"))
     assert host.json("kernel", "list", check=1)["errorReason"] == "kernel-damaged"
 

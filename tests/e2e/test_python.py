@@ -238,7 +238,7 @@ def test_share(tools, box, tmp_path):
         with pytest.raises(microagent.ConflictError) as refused:
             own.fork()
         assert refused.value.reason == "session-cold"
-    with pytest.raises(microagent.ConflictError, match="must be made with one, or without its template"):
+    with pytest.raises(microagent.ConflictError, match="make the session without the template"):
         box.share(tmp_path)
 
 

@@ -369,7 +369,7 @@ def linux_alone(mac, name):
         assert "microagent cannot copy files to or from a macOS guest: use the stdin and stdout of a command" in done.stderr, done.stderr
     assert not (mac.host.base / "out").exists()
     done = mac.host("session", "share", name, mac.host.base, check=1)
-    assert f"session {name} is macOS, which can get a directory only when it is made" in done.stderr, done.stderr
+    assert f"session {name} has a macOS guest, which can get directories only when the session is made" in done.stderr, done.stderr
 
 
 def a_third_is_refused(mac, name):

@@ -355,7 +355,7 @@ static int may_attach(const struct qemu *qemu, size_t count, struct error *err)
 	if (qemu->ram == RAM_PRIVATE) {
 		error_set(
 			err, ERR_CONFLICT,
-			"the machine shares its memory with other machines of its template, and virtiofsd cannot work with such memory: a session that needs a directory must be made with one, or without its template");
+			"the machine shares its memory with other machines of its template, and virtiofsd cannot work with such memory: give the directory when the session is made, or make the session without the template");
 		return error_reason(err, REASON_SESSION_RESTORED, "");
 	}
 	if (qemu->plug.count)

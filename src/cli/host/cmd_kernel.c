@@ -214,9 +214,13 @@ static int run_install(struct cli *cli, const void *values, const struct cli_wor
 
 	(void)args;
 	if (v->name && !v->from)
-		return cli_usage(cli, err, "--name needs --from");
+		return cli_usage(
+			cli, err,
+			"--name needs --from: it is the name of a kernel file that --from installs");
 	if (v->for_pvm && !v->from)
-		return cli_usage(cli, err, "--for-pvm needs --from");
+		return cli_usage(
+			cli, err,
+			"--for-pvm needs --from: it is about the kernel that --from installs");
 	if (guest_check_arch(cli, v->arch, err) < 0)
 		return -1;
 	if (v->name && cache_kernel_check_name(v->name, guest_arch_wanted(v->arch), &why) < 0)

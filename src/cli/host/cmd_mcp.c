@@ -110,7 +110,9 @@ static int check_mcp(struct cli *cli, const struct mcp_values *v, struct error *
 		return cli_usage(cli, err,
 				 "--egress needs --network nat: give both, or leave --egress out");
 	if (v->files_anyway && !v->files)
-		return cli_usage(cli, err, "--files-anyway needs --files");
+		return cli_usage(
+			cli, err,
+			"--files-anyway needs --files: give both, or leave --files-anyway out");
 	for (size_t i = 0; i < v->base.count; i++)
 		if (guest_check_base(cli, v->base.items[i], err) < 0)
 			return -1;

@@ -116,7 +116,7 @@ int guest_check_command(struct cli *cli, const char *const *command, struct erro
 {
 	if (command && *command && !**command)
 		return cli_usage(cli, err,
-				 "the command \"\" is empty: its first word names a program");
+				 "the command \"\" is empty: give a program as its first word");
 	for (; command && *command; command++)
 		if (!utf8_is_whole(*command, strlen(*command)))
 			return cli_usage(
@@ -184,9 +184,9 @@ static int check_attached(struct cli *cli, const struct guest_values *values, st
 		return -1;
 	if ((values->machine.asked.share_anyway || values->machine.asked.share_git) &&
 	    !values->machine.shares.count)
-		return cli_usage(cli, err, "%s needs --share",
-				 values->machine.asked.share_anyway ? "--share-anyway"
-								    : "--share-git");
+		return cli_usage(
+			cli, err, "%s needs --share, which names the directory: give --share too",
+			values->machine.asked.share_anyway ? "--share-anyway" : "--share-git");
 	return guest_check_words(cli, "--output", &values->outputs, microagent_check_output, err);
 }
 

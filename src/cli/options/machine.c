@@ -138,7 +138,9 @@ static int check_channels(struct cli *cli, const struct machine_values *values, 
 	    guest_check_words(cli, "--vsock", &values->vsock, microagent_check_listener, err) < 0)
 		return -1;
 	if (values->asked.mediation_optional && !values->asked.mediation)
-		return cli_usage(cli, err, "--mediation-optional needs --mediation");
+		return cli_usage(
+			cli, err,
+			"--mediation-optional needs --mediation: give both, or leave --mediation-optional out");
 	return 0;
 }
 

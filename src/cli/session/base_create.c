@@ -133,9 +133,11 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 	if (v->ipsw)
 		return check_macos_values(cli, v, err);
 	if (v->put_agent)
-		return cli_usage(cli, err, "--put-agent needs --from-ipsw");
+		return cli_usage(
+			cli, err,
+			"--put-agent needs --from-ipsw: give both, or leave --put-agent out");
 	if (v->run.count && !v->warm)
-		return cli_usage(cli, err, "--run needs --warm");
+		return cli_usage(cli, err, "--run needs --warm: give both, or leave --run out");
 	if (((v->machine.asked.network || v->machine.asked.network_interface ||
 	      v->machine.allow.count || egress_option(v)) &&
 	     !is_provisioned(v)) ||

@@ -26,7 +26,10 @@ static int check_without_base(struct cli *cli, const struct run_base *how, struc
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		if (own[i].given)
-			return cli_usage(cli, err, "%s needs --base", own[i].option);
+			return cli_usage(
+				cli, err,
+				"%s needs --base: give --base too, or leave this option out",
+				own[i].option);
 	return 0;
 }
 

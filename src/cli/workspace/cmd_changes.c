@@ -188,7 +188,9 @@ static int run_changes(struct cli *cli, const void *values, const struct cli_wor
 	int code;
 
 	if (!v->shared)
-		return cli_usage(cli, err, "changes needs --shared: it says which changes to list");
+		return cli_usage(
+			cli, err,
+			"changes needs --shared, which says which changes to list: write `microagent changes --shared NAME`");
 	if (guest_check_name(cli, name, err) < 0)
 		return -1;
 	agent = guest_open_living(cli, &progress, name, id, err);

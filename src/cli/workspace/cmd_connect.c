@@ -175,7 +175,8 @@ static int check_connect_words(struct cli *cli, const struct connect_values *v, 
 			cli, err,
 			"--serial does not work with --send or --user, because the serial console is not a user's shell: leave one of them out");
 	if (v->timeout && !v->send)
-		return cli_usage(cli, err, "--timeout needs --send");
+		return cli_usage(cli, err,
+				 "--timeout needs --send: give both, or leave --timeout out");
 	if (cli->json && !v->send)
 		return cli_usage(
 			cli, err,

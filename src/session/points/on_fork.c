@@ -37,7 +37,7 @@ int on_fork_check(const struct microagent_exec *command, struct error *err)
 	if (!command->command || !command->command[0])
 		return error_set(
 			err, ERR_INVALID,
-			"the command to be run in each fork is empty: its first word names a program");
+			"the command to be run in each fork is empty: give a program as its first word");
 	if (command->terminal || command->resume_seconds)
 		return error_set(
 			err, ERR_INVALID,

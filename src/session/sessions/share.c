@@ -337,7 +337,7 @@ static int give_shares(struct microagent_session *session, const json_t *shares,
 	if (strcmp(json_text(session->record, "guest", ""), SESSION_MACOS) == 0)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"session %s is macOS, which can get a directory only when it is made",
+			"session %s has a macOS guest, which can get directories only when the session is made: make another session with the directory",
 			session->name);
 	if (share_in(session, shares, err) < 0)
 		return -1;

@@ -59,7 +59,7 @@ int microagent_audit_telemetry(struct microagent *agent, const char *word,
 	if (fd < 0 && is_below(agent, SESSIONS_DIR, name, BUNDLE_SUFFIX))
 		return error_set(
 			err, ERR_NOT_FOUND,
-			"the guest of session %s has not reported yet what runs in it: a report comes within seconds",
+			"the guest of session %s has not reported yet what runs in it: try again in a few seconds",
 			name);
 	if (fd < 0 && is_below(agent, ARCHIVE_DIR, name, ""))
 		return error_set(err, ERR_NOT_FOUND,

@@ -171,8 +171,11 @@ static int mend(struct await *await, struct error *err)
 		if (await->event)
 			pass_on(await, await->event);
 		if (record->state == STATE_FAILED)
-			error_set(&await->failure, ERR_IO, "%s",
-				  await->killed ? LIVE_KILLED : "the live supervisor died");
+			error_set(
+				&await->failure, ERR_IO, "%s",
+				await->killed
+					? LIVE_KILLED
+					: "the live supervisor died and did not say why: supervisor.log in the workspace may say more");
 	}
 	if (record->call->options->remove && record->ws.fd >= 0)
 		(void)workspace_remove(&record->ws, &ignored);

@@ -287,8 +287,9 @@ static void finish_change(struct live *live)
 			tell_changes(live, live->change.before, live->change.after);
 		error_prefix(
 			&why,
-			of->undo ? "its change cannot be recorded, so it was undone"
-				 : "it was changed, but the next start will not have the change");
+			of->undo
+				? "the change of the network cannot be recorded, so it was undone"
+				: "the network was changed, but the next start will not have the change");
 		answer_change(live, &why);
 		return;
 	}
@@ -340,7 +341,7 @@ void live_network_cut(struct live *live, const char *how)
 	if (!live->change.of)
 		return;
 	error_set(&why, ERR_CONFLICT,
-		  "its network was not changed, because the machine %s before the change was done",
+		  "the network was not changed, because the machine %s before the change was done",
 		  how);
 	answer_change(live, &why);
 }
@@ -348,15 +349,17 @@ void live_network_cut(struct live *live, const char *how)
 static int may_change(const struct live *live, struct error *err)
 {
 	if (live->severed)
-		return error_set(err, ERR_CONFLICT,
-				 "it is quarantined: its network cannot be changed any more");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine is quarantined: its network cannot be changed any more");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
-		return error_set(err, ERR_CONFLICT,
-				 "it is ending or not yet running: try again when it is running");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine is ending or not yet running: try again when it is running");
 	if (live->change.of)
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"its network is just being changed by another request: try again when that is done");
+			"the network is being changed by another request: try again when that request has ended");
 	return 0;
 }
 

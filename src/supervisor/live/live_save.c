@@ -227,7 +227,7 @@ static void on_copy_timer(struct loop *loop, void *data)
 	/* The save was cancelled, so the copy is dropped, and the machine goes on. */
 	if (!live->save_client) {
 		error_set(&err, ERR_CONFLICT,
-			  "the save of the machine was cut off before it was done");
+			  "the save of the machine was interrupted before it was done");
 		end_fork(live, &err);
 		return;
 	}
@@ -249,7 +249,7 @@ static void on_forked(void *data, uint64_t stopped_ns, const struct error *why)
 		error_copy(&err, why);
 	else if (!live->save_client)
 		error_set(&err, ERR_CONFLICT,
-			  "the save of the machine was cut off before it was done");
+			  "the save of the machine was interrupted before it was done");
 	else if (live->pause.why)
 		/* A paused machine could go on at the end of its pause, and write to the disk while
 		 * it is copied. So the save fails. */

@@ -229,7 +229,7 @@ static int enter_group(int parent, struct cgroup *group, uint64_t memory_bytes, 
 		return -1;
 	group->home = open_home(parent);
 	if (write(procs, "0", 1) != 1)
-		return error_errno(err, errno, "%s cannot be entered", group->path);
+		return error_errno(err, errno, "cannot enter the cgroup %s", group->path);
 	return 0;
 }
 
@@ -421,7 +421,7 @@ static int go_home(const struct cgroup *group, pid_t supervisor, struct error *e
 
 	if (move_both(above, supervisor))
 		return 0;
-	return error_errno(err, errno, "%s cannot be left", group->path);
+	return error_errno(err, errno, "cannot leave the cgroup %s", group->path);
 }
 
 static int leave_group(const struct cgroup *group, pid_t supervisor, struct error *err)
