@@ -17,7 +17,9 @@ json_t *microagent_events(struct microagent *agent, const char *name, struct err
 	if (events && !json_is_array(events)) {
 		struct error why = {0};
 
-		error_set(&why, ERR_INVALID, "the record of events must be a JSON array");
+		error_set(
+			&why, ERR_INVALID,
+			"the record of the workspace's events is damaged, because it is not a JSON array");
 		workspace_damaged(&existing.ws, EVENTS, &why, err);
 		json_decref(events);
 		events = NULL;

@@ -220,7 +220,9 @@ json_t *workspace_read(const struct workspace *ws, const char *file, struct erro
 	if (value && has_right_type(file, value))
 		return steal_ptr(&value);
 	if (value)
-		error_set(&why, ERR_IO, "the file has JSON of a wrong type");
+		error_set(
+			&why, ERR_IO,
+			"the file is damaged, because its JSON is of another type than microagent writes");
 	workspace_damaged(ws, file, &why, err);
 	return NULL;
 }

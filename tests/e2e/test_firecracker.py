@@ -539,7 +539,7 @@ def test_a_packed_kernel_that_was_not_unpacked(fc):
     kernel = fc.host.base / "bzImage"
     kernel.write_bytes(bytes(0x202) + b"HdrS" + bytes(1024))
     error = fc.refused("check", fc.host.config(kernelPath=str(kernel)))
-    assert f"{kernel}.vmlinux does not exist" in error, error
+    assert f"the unpacked kernel {kernel}.vmlinux does not exist" in error, error
     unpacked = fc.host.base / "bzImage.vmlinux"
     for what in (kernel.read_bytes(), b"no kernel\n" * 100):
         unpacked.write_bytes(what)
@@ -561,7 +561,7 @@ def test_host_and_doctor_tell_of_it(fc, debian_kernel):
     cache, kernel = packed_kernel_alone(fc, debian_kernel)
     env = {"MICROAGENT_CACHE_DIR": str(cache)}
     told = fc.do("host", env=env)["kernel"]
-    assert told["status"] == "missing" and told["error"] == f"{kernel}.vmlinux does not exist"
+    assert told["status"] == "missing" and told["error"] == f"the unpacked kernel {kernel}.vmlinux does not exist, and this VMM boots no packed kernel"
     rows = {row["name"]: row for row in fc.host.json("doctor", "--backend", "firecracker", env=env, check=1)["checks"]}
     assert rows["kernel"]["status"] == "failed" and f"the file {kernel}.vmlinux, which firecracker boots, is not beside it" in rows["kernel"]["detail"]
     assert "microagent kernel refresh" in rows["kernel"]["remedy"]

@@ -124,7 +124,8 @@ static void what_does_not_fit_is_booted(void **state)
 	spec.machine.rates.disk_bytes = 1 << 20;
 	assert_cold(rig, &spec, "its rates are limited");
 	/* The base's disk is small, and so is a quota that is not given. */
-	assert_cold(rig, &plain, "the session's disk has no room for the template's disk");
+	assert_cold(rig, &plain,
+		    "the session's quota has no room for the template's disk: give a larger quota");
 }
 
 static void a_damaged_one_is_passed_over(void **state)

@@ -332,7 +332,7 @@ static void a_target_that_is_severed(void **state)
 	signals = take_answer(fd);
 	assert_true(is_ready(signals, "shellReady"));
 	assert_false(is_ready(signals, "mediationReady"));
-	assert_text(signals, "mediationReady", "error", "because the machine is cut off");
+	assert_text(signals, "mediationReady", "error", "because the machine is in quarantine");
 	readiness_sever(stage->readiness); /* nothing more of it */
 }
 

@@ -76,7 +76,7 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 	if (status == 0 && again.count > below->count)
 		status = error_set(
 			err, ERR_TIMEOUT,
-			"it cannot be proven that the machine is cut off, because a process of %s started another one while these processes were being stopped",
+			"it cannot be proven that the machine is cut off, because a process of %s started another process while the machine's processes were being stopped",
 			vm->kind->name);
 	descendants_close(&again);
 	if (status < 0)

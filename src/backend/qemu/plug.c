@@ -230,7 +230,7 @@ static bool is_cut(const struct qemu *qemu, struct error *why)
 {
 	if (qemu->vm.severing)
 		error_set(why, ERR_CONFLICT,
-			  "the directory was not shared, because the machine is cut off");
+			  "the directory was not shared, because the machine is in quarantine");
 	return qemu->vm.severing;
 }
 
@@ -370,7 +370,7 @@ static int may_attach(const struct qemu *qemu, size_t count, struct error *err)
 	if (qemu->vm.killing || qemu->vm.severing || !vm_is_alive(&qemu->vm))
 		return error_set(
 			err, ERR_CONFLICT,
-			"the machine cannot be given a directory, because it is ending or cut off");
+			"the machine cannot be given a directory, because it is ending or in quarantine");
 	return 0;
 }
 

@@ -193,8 +193,9 @@ static int check_attached(struct cli *cli, const struct guest_values *values, st
 static int check_root(struct cli *cli, const struct guest_values *values, struct error *err)
 {
 	if (values->no_disk && !values->initrd)
-		return cli_usage(cli, err,
-				 "--no-disk needs --initrd, which then holds the root file system");
+		return cli_usage(
+			cli, err,
+			"--no-disk needs --initrd, which then holds the root file system: give both");
 	if (values->no_disk && values->image)
 		return cli_usage(cli, err,
 				 "--no-disk and --image exclude each other: leave one of them out");

@@ -189,7 +189,7 @@ void session_warn_unshared(const struct cli *cli, const char *name, const json_t
 	{
 		guest_warn(
 			cli,
-			"%.200s could not be shared on %.100s in the guest, and what the guest writes there is lost: %.150s",
+			"%.200s could not be shared on %.100s in the guest, so what the guest writes there does not reach the host: %.150s",
 			json_text(share, "path", ""), json_text(share, "mountpoint", ""), why);
 		anyway = anyway || json_is_true(json_object_get(share, "anyway"));
 		add_word(words, share);

@@ -64,8 +64,9 @@ static int check_fits(const struct microagent_session *session, const struct bas
 				 "the session has %lld processors, but the template has %lld",
 				 (long long)machine.cpus, (long long)cpus);
 	if (session->quota_bytes <= json_integer_value(json_object_get(disk, "bytes")))
-		return error_set(err, ERR_CONFLICT,
-				 "the session's disk has no room for the template's disk");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the session's quota has no room for the template's disk: give a larger quota");
 	return 0;
 }
 

@@ -149,7 +149,10 @@ static json_t *kernel_block(const struct call *call, const char *architecture, s
 
 	if (found && call->backend->takes_no_bzimage && !kernel.vmlinux &&
 	    architecture_is_packed_kernel(kernel.path)) {
-		error_set(&why, ERR_NOT_FOUND, "%s.vmlinux does not exist", kernel.path);
+		error_set(
+			&why, ERR_NOT_FOUND,
+			"the unpacked kernel %s.vmlinux does not exist, and this VMM boots no packed kernel",
+			kernel.path);
 		found = false;
 	}
 	if (block && json_put_string(block, "backend", call->backend->name, err) == 0 &&

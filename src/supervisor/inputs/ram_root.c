@@ -59,7 +59,7 @@ int ram_root_check(int fd, int64_t memory_mib, struct error *err)
 	if (memory_mib < least)
 		return error_set(
 			err, ERR_INVALID,
-			"this root of %lld MiB is kept in memory and needs a config.memoryMiB of at least %lld",
+			"this root file system of %lld MiB is unpacked in the guest's memory, and config.memoryMiB must be at least %lld for it: give more memory",
 			(long long)((st.st_size + MIB - 1) / MIB), (long long)least);
 	return 0;
 }

@@ -188,8 +188,9 @@ void readiness_sever(struct readiness *readiness)
 	if (!readiness->attempt)
 		return;
 	target_give_up(steal_ptr(&readiness->attempt));
-	error_set(&err, ERR_UNAVAILABLE,
-		  "the service of the host cannot be reached, because the machine is cut off");
+	error_set(
+		&err, ERR_UNAVAILABLE,
+		"the service of the host cannot be reached, because the machine is in quarantine");
 	record_probe(readiness, &readiness->target, "", &err);
 }
 
