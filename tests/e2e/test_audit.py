@@ -614,7 +614,7 @@ def test_no_telemetry(place):
     assert said(guest.name) == f"microagent: the guest of session {guest.name} never reported what ran in it\n"
     unknown = "session-2020-01-01T00-00-00Z-aaaa"
     assert said(unknown).startswith(f"microagent: there is no telemetry of session {unknown}: there is no such session")
-    assert "`microagent audit list` shows those that are there" in said(unknown)
+    assert "`microagent audit list` shows the audit logs" in said(unknown)
 
 
 def telemetry_is_vouched_for(place, name):

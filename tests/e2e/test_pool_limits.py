@@ -46,7 +46,7 @@ def test_a_pool_waits_for_room(host):
     host("base", "create", "web", check=0)
     kept_by_nobody(host, "web")
     assert (detail(host), pool_of(host)["reason"]) == ("no process fills it", "pool-unattended")
-    assert "no process fills it: `microagent session gc` goes on" in host("pool", "status", check=0).stdout
+    assert "no process fills it: `microagent session gc` starts the process of the pool again" in host("pool", "status", check=0).stdout
     for limit, value, text in (("POOL_FREE_MIB", "100000000", "MiB of memory are available, and the next session needs"),
                                ("POOL_MEMBERS_PER_CPU", "0", "which is the most for"),
                                ("POOL_FREE_DISK_MIB", "1000000000", "of disk are free where the state directory is")):
@@ -207,7 +207,7 @@ def test_refusals(host):
             (("set", "--base", "web", "--size", 1, "--memory", 100000000), "--memory: a session with 100000000 MiB takes", 2),
             (("set", "--base", "web", "--size", 1, "--memory", 8), "--memory must be at least 64 MiB, and is 8", 2),
             (("fill", "--base", "web-v1"), "there is no pool of base web-v1\n", 1),
-            (("fill", "--base", "web-v1"), "`microagent pool set --base web-v1 --size N` keeps one", 1),
+            (("fill", "--base", "web-v1"), "`microagent pool set --base web-v1 --size N` makes one", 1),
             (("set", "--base", "web", "--size", 1, "--cpus", 10000), "--cpus is 10000, but this host has", 2),
             (("set", "--base", "web", "--size", 1, "--network", "bridged"), "--network must be nat or isolated, and is \"bridged\"", 2),
             (("drain", "--base", "web"), "there is no pool of base web", 1),

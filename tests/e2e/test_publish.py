@@ -563,7 +563,7 @@ def refusals_of_a_running_machine(host, port):
     for words, why in ((("publish", "w", f"{port}:{V6}"), OWN % (f"127.0.0.1:{port}", port, V4, port)),
                        (("publish", "w", "80"), '"80" does not name ports to publish: write [HOST:]HOSTPORT:GUESTPORT'),
                        (("unpublish", "w", "1:2:3:4"), '"1:2:3:4" does not name a published port: write [HOST:]HOSTPORT'),
-                       (("unpublish", "w", str(port + 1)), f'workspace "w": it publishes no port at 127.0.0.1:{port + 1}\nmicroagent: hint: `microagent network w` shows those it publishes\n'),
+                       (("unpublish", "w", str(port + 1)), f'workspace "w": it publishes no port at 127.0.0.1:{port + 1}\nmicroagent: hint: `microagent network w` shows the published ports\n'),
                        (("publish", "nobody", f"{port}:80"), 'no workspace "nobody"'),
                        (("allow", "w", "pypi.org"), "its network has no list of names, and cannot get one while the machine runs: make the machine with --egress"),
                        (("allow", "w"), "allow, deny, publish or unpublish with NAME and WHAT"),

@@ -302,7 +302,7 @@ def test_a_quarantined_disk_at_rest_is_left_alone(host):
             done = host(*words)
             assert done.returncode == 1, (words, done.stderr)
             assert 'workspace "w" is quarantined and nothing reaches it' in done.stderr, (words, done.stderr)
-            assert "`microagent halt w` (or stop, or kill) ends that" in done.stderr, (words, done.stderr)
+            assert "`microagent halt w` (or stop, or kill) ends the quarantine" in done.stderr, (words, done.stderr)
         assert [w["state"] for w in host.json("list")["workspaces"]] == ["quarantined"]
         assert (disk.stat().st_mtime_ns, {"lease", *os.listdir(host.state / "w")}) == before
         assert not (host.state / "twin").exists() and not (host.base / "got").exists()

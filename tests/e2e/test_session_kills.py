@@ -255,7 +255,7 @@ def test_a_destroyed_session_is_not_started(place):
     name, = place.clone()
     killed_at(place, lambda: "session.destroyed" in (bundle(place, name) / "audit.log").read_text(), "session", "destroy", name)
     refused = place("--state-dir", place.state / "sessions", "start", f"{name}.bundle")
-    assert refused.returncode == 1 and f"`microagent session destroy {name}` goes on with it" in refused.stderr
+    assert refused.returncode == 1 and f"`microagent session destroy {name}` finishes the work" in refused.stderr
     place("session", "destroy", name, check=0)
     assert place.json("session", "gc") == NOTHING
 

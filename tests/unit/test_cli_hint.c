@@ -119,14 +119,14 @@ static void placeholders_are_filled_in(void **state)
 		    "`microagent session destroy s` removes it, and `microagent session create` "
 		    "makes another; `microagent start s` boots this one again");
 	assert_hint(REASON_NO_WORKSPACE, "session-2026-05-10T14-22-00Z-a7f3",
-		    "`microagent session list` shows the sessions there are");
+		    "`microagent session list` shows the sessions");
 	assert_hint(REASON_NO_KERNEL, "", "`microagent setup` makes what machines boot from");
 	assert_hint(REASON_NO_KERNEL, "tuned-1",
-		    "`microagent kernel list` shows those that are there, `microagent kernel "
+		    "`microagent kernel list` shows the kernels, `microagent kernel "
 		    "build` makes one");
 	assert_hint(REASON_NO_IMAGE, "", "`microagent setup` makes what machines boot from");
 	assert_hint(REASON_NO_IMAGE, "debian",
-		    "`microagent image list` shows those that are there, `microagent image build "
+		    "`microagent image list` shows the images, `microagent image build "
 		    "debian` makes one");
 	hint_find(&(struct cli){.state_dir_option = "/my s"}, REASON_WORKSPACE_DOWN, "w", hint);
 	assert_string_equal(hint, "`microagent --state-dir '/my s' start w` boots it");

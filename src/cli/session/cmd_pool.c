@@ -109,7 +109,7 @@ static int print_pools(const json_t *pools, struct error *err)
 	}
 	cli_table_print(&table, stdout);
 	if (json_array_size(pools) == 0)
-		cli_warn("there is no pool: `microagent pool set --base NAME --size N` keeps one");
+		cli_warn("there is no pool: `microagent pool set --base NAME --size N` makes one");
 	return CLI_EXIT_OK;
 }
 
