@@ -193,7 +193,7 @@ int applevf_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, s
 	if (vm->balloon.fn)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the balloon is just being set by another request: try again when that is done");
+			"the balloon is being set by another request: try again when that request has ended");
 	if (mib > vm->memory_mib)
 		return error_set(
 			err, ERR_INVALID,

@@ -41,7 +41,7 @@ static int as_recorded(struct microagent *agent, const char *const *options, con
 		if (i + 1 == SUPERVISOR_OPTIONS_MAX)
 			return error_set(
 				err, ERR_INTERNAL,
-				"the supervisor was to get more than %d options: this is a bug of microagent",
+				"the command needs more than %d options of the supervisor, which is the limit: this is a bug of microagent",
 				SUPERVISOR_OPTIONS_MAX);
 		all[i + 1] = options[i];
 	}

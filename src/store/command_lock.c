@@ -84,9 +84,9 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 	if (faccessat(ws->dir->fd, ws->id, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		workspace_lock_remove(ws->dir, ws->id);
 	kind_name(ws->id, what);
-	return error_set(err, ERR_NOT_FOUND,
-			 "%s was just removed by another command: make it again if it is needed",
-			 what);
+	return error_set(
+		err, ERR_NOT_FOUND,
+		"%s was removed by another command meanwhile: make it again if it is needed", what);
 }
 
 void workspace_lock_remove(const struct state_dir *dir, const char *id)

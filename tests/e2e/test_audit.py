@@ -611,7 +611,7 @@ def test_no_telemetry(place):
     assert said(guest.name) == (f"microagent: the guest of session {guest.name} has not reported yet what runs in it: "
                                 "try again in a few seconds\n")
     destroy(place, guest.name)
-    assert said(guest.name) == f"microagent: the guest of session {guest.name} never reported what ran in it\n"
+    assert said(guest.name) == f"microagent: the guest of session {guest.name} never reported what ran in it, so there is no telemetry\n"
     unknown = "session-2020-01-01T00-00-00Z-aaaa"
     assert said(unknown).startswith(f"microagent: there is no telemetry of session {unknown}: there is no such session")
     assert "`microagent audit list` shows the audit logs" in said(unknown)

@@ -151,7 +151,7 @@ def test_the_next_one_sweeps_too(host, base):
     with ThreadPoolExecutor(4) as threads:
         done = list(threads.map(lambda _: host("session", "destroy", name), range(4)))
     assert sorted(d.returncode for d in done) == [0, 1, 1, 1], done
-    assert all(d.returncode == 0 or f"session {name} is being destroyed by another command just now: wait until that has ended" in d.stderr
+    assert all(d.returncode == 0 or f"session {name} is being destroyed by another command: wait until that command has ended" in d.stderr
                or f"there is no session {name}" in d.stderr for d in done), done
     assert not bundles(host)
 

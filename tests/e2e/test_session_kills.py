@@ -182,7 +182,7 @@ def test_a_destroy_while_another_empties_it(place):
     held = os.open(gone, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
     said = place("session", "destroy", name, check=1).stderr
-    assert f"session {name} is being destroyed by another command just now: wait until that has ended" in said, said
+    assert f"session {name} is being destroyed by another command: wait until that command has ended" in said, said
     os.close(held)
     assert place.json("session", "gc")["removed"] == [{"name": name, "why": "its destruction was interrupted"}]
     assert place.json("session", "gc") == NOTHING and names(place.state / "archive") == []

@@ -83,7 +83,7 @@ def test_one_that_was_left_unfinished_says_so(place):
     listed, = place.json("session", "list")["sessions"]
     assert (listed["name"], listed["detail"]) == (name, "being made")
     done = place("session", "exec", name, "--", "true")
-    assert done.returncode == 125 and f"session {name} is being made by another command just now" in done.stderr
+    assert done.returncode == 125 and f"session {name} is being made by another command" in done.stderr
     # The processes that it had started go on, and would destroy the session whose maker is gone.
     while started := set(strays.running(place.state)) - {child.pid}:
         for pid in started:
@@ -109,7 +109,7 @@ def test_a_kill_while_it_boots(place, end):
     spin_until(lambda: STAGES["booting"](place), child)
     name = bundles(place)[0].name.removesuffix(".bundle")
     for words, code in ((("session", "exec", name, "--", "true"), 125), (("delete", name), 1)):
-        assert "is being made by another command just now" in place(*words, check=code).stderr, words
+        assert "is being made by another command" in place(*words, check=code).stderr, words
     place(end, name, check=0)
     out, err = child.communicate(timeout=60)
     assert (child.returncode, out) == (1, b"") and f"session {name} ended before it was ready" in err.decode(), err

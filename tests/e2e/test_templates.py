@@ -460,7 +460,7 @@ def test_two_makers(cold):
         said = cold(*words, check=1).stderr
         assert "base web-v1: another command is making or removing the template of this base" in said, said
     said = cold("base", "delete", "web-v1", check=1).stderr
-    assert "is being made of base web-v1 just now" in said, said
+    assert "is being made of base web-v1: try again" in said, said
     assert first.wait() == 0
     first.communicate()
     assert template(cold).exists() and no_trace(cold)

@@ -71,7 +71,7 @@ static void no_more_than_was_given(void **state)
 	assert_int_equal(err.code, ERR_CONFLICT);
 	assert_string_equal(
 		err.msg,
-		"another command is just sharing a directory with this machine: try again when that has ended");
+		"another command is sharing a directory with this machine: try again when that command has ended");
 	assert_refused(
 		"w0", ERR_DENIED,
 		"/dir writable, because it was shared read-only: this is a bug, or the live supervisor was taken over");

@@ -423,7 +423,7 @@ static void what_is_claimed_meanwhile_is_its_claimers(void **state)
 	the_rig = rig;
 	before_end = claim_it;
 	assert_fails(microagent_session_destroy_named(rig->agent, the_name, &err), ERR_CONFLICT,
-		     "has just been claimed");
+		     "has been claimed from its pool");
 	assert_null(before_end);
 	assert_int_equal(pool_member_lives(rig->agent, the_name), 1);
 	assert_true(is_there(token(rig, POOL_CLAIMED, the_name)));

@@ -240,7 +240,7 @@ static int start_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 	if (spec->nfds + spec->ndata + 3 > ARRAY_SIZE(fds))
 		return error_set(
 			err, ERR_INTERNAL,
-			"the cell was to get more descriptors than it has room for: this is a bug of microagent");
+			"the machine needs more descriptors in its cell than the cell has room for: this is a bug of microagent");
 	/* This process keeps its ends of the pipes in *cell, and the child gets the other ends. The
 	 * hold "pipe" is a socket, so that a write causes no SIGPIPE if the child has ended. */
 	if (fd_pipe(ends, err) < 0)

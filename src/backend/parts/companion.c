@@ -43,7 +43,7 @@ int companion_start(struct companion *c, const struct proc_spec *spec, struct er
 	if (spec->nfds + 1 > ARRAY_SIZE(fds))
 		return error_set(
 			err, ERR_INTERNAL,
-			"%s was to get more descriptors than it has room for: this is a bug of microagent",
+			"%s needs more descriptors than there is room for: this is a bug of microagent",
 			c->name);
 	for (size_t i = 0; i < spec->nfds; i++)
 		fds[i] = spec->fds[i];

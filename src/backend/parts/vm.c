@@ -100,7 +100,7 @@ int vm_keep(struct vm *vm, int vmm_end, struct error *err)
 	if (vm->kept_count == VM_KEPT_MAX)
 		return error_set(
 			err, ERR_INTERNAL,
-			"the virtual machine monitor was to get more channels than it has room for: this is a bug of microagent");
+			"the virtual machine monitor needs more channels than there is room for: this is a bug of microagent");
 	if (fstat(vmm_end, &st) < 0)
 		return error_errno(err, errno, "socket pair");
 	vm->kept[vm->kept_count++] = st.st_ino;

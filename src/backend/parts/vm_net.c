@@ -81,7 +81,7 @@ int vm_net_egress(struct vm *vm, bool allow, const char *rule, struct error *err
 	if (!vm->net.netgate_watch)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the machine's list of names cannot be changed, because the process that filters its network has ended: stop the machine and start it again");
+			"the machine's egress list cannot be changed, because the process that filters its network has ended: stop the machine and start it again");
 	if (tell_netgate(vm, allow ? 'a' : 'd', rule, strlen(rule)) < 0)
 		return error_errno(err, errno, "the network filter cannot be changed");
 	return 0;

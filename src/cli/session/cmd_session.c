@@ -135,7 +135,7 @@ static int take_share_words(struct cli *cli, const struct session_values *v,
 	    (of_plain || v->machine.asked.share_anyway || v->machine.asked.share_git))
 		return cli_usage(
 			cli, err,
-			"--share-at, --share-ro, --share-cache, --share-timeout, --share-anyway and --share-git need --share DIR");
+			"--share-at, --share-ro, --share-cache, --share-timeout, --share-anyway and --share-git need --share DIR: give --share too, or leave them out");
 	if (of_plain && !out->plain)
 		return cli_usage(
 			cli, err,

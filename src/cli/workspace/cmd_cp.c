@@ -32,7 +32,7 @@ static int refuse_paths(struct cli *cli, const struct cli_words *args, struct er
 		    !memchr(args->items[i], '/', (size_t)(colon - args->items[i])))
 			return cli_usage(
 				cli, err,
-				"%s: the path in the workspace must be absolute, NAME:/PATH",
+				"%s: the path in the workspace must be absolute: write NAME:/PATH",
 				args->items[i]);
 	}
 	return cli_usage(

@@ -179,7 +179,7 @@ static int run_ls(struct cli *cli, const void *values, const struct cli_words *a
 			       : list_files(cli, name, path, values, err);
 	if (strchr(args->items[0], ':') || strchr(args->items[0], '/'))
 		return cli_usage(cli, err,
-				 "%s: the path in the workspace must be absolute, NAME:/PATH",
+				 "%s: the path in the workspace must be absolute: write NAME:/PATH",
 				 args->items[0]);
 	return guest_check_name(cli, args->items[0], err) < 0
 		       ? -1

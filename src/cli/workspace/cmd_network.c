@@ -162,7 +162,7 @@ static int run_network(struct cli *cli, const void *values, const struct cli_wor
 			return change_network(cli, i, args->items[1], args->items[2], err);
 	return cli_usage(
 		cli, err,
-		"network takes NAME, or allow, deny, publish or unpublish with NAME and WHAT");
+		"network needs other words: write `microagent network NAME`, or allow, deny, publish or unpublish with NAME and WHAT");
 }
 
 const struct cli_command cli_network = {

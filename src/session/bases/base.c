@@ -234,7 +234,7 @@ int base_open(const struct microagent *agent, const char *word, enum base_use us
 			err, ERR_CONFLICT,
 			use == BASE_SHARED
 				? "base %s is being deleted by another command: name another base"
-				: "a session is being made of base %s just now: try again when it is made",
+				: "a session is being made of base %s: try again when the session is made",
 			base.name.full);
 	}
 	/* The bundle may have been deleted after it was opened and before it was locked. Such a

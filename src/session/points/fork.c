@@ -272,7 +272,7 @@ int microagent_session_fork(struct microagent_session *session,
 
 	if (spec->count < 1 || spec->count > most)
 		return error_set(err, ERR_INVALID,
-				 "a fork makes between 1 and %lld sessions, not %lld",
+				 "a fork makes from 1 to %lld sessions, and %lld are asked for",
 				 (long long)most, (long long)spec->count);
 	if (on_fork_check(spec->on_fork, err) < 0)
 		return -1;

@@ -320,7 +320,7 @@ int point_remove(struct point *point, struct error *err)
 	if (flock(point->fd, LOCK_EX | LOCK_NB) < 0)
 		return error_set(
 			err, ERR_CONFLICT,
-			"snapshot %s is just being used by another command: try again when that has ended",
+			"snapshot %s is being used by another command: try again when that command has ended",
 			point->name);
 	snprintf(gone, sizeof(gone), GONE "%s", point->name);
 	if (path_remove_tree_at(point->points, gone, err) < 0)

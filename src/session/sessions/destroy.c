@@ -185,7 +185,7 @@ static int end_token(const struct microagent_session *session, struct error *err
 		return 0;
 	return error_set(
 		err, ERR_CONFLICT,
-		"session %s has just been claimed from its pool by another command, which uses it now: destroy it when that has ended",
+		"session %s has been claimed from its pool by another command, which uses it now: destroy the session when that command has ended",
 		session->name);
 }
 
@@ -207,7 +207,7 @@ int microagent_session_destroy(struct microagent_session *session, struct error 
 		return status;
 	return error_set(
 		err, ERR_CONFLICT,
-		"session %s is being destroyed by another command just now: wait until that has ended",
+		"session %s is being destroyed by another command: wait until that command has ended",
 		session->name);
 }
 

@@ -213,7 +213,7 @@ static int refuse_unfinished(const struct microagent_session *session,
 	case UNFINISHED_UNDER_WAY:
 		return error_set(
 			err, ERR_CONFLICT,
-			"session %s is being made by another command just now: try again when that has ended",
+			"session %s is being made by another command: try again when that command has ended",
 			session->name);
 	case UNFINISHED_BROKE_OFF:
 		error_set(err, ERR_CONFLICT, "session %s is " SESSION_UNFINISHED, session->name);

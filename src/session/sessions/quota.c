@@ -107,7 +107,7 @@ static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answ
 	if (find_grown(ws, session, &grown) && (uint64_t)bytes < grown)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the session's disk has already grown to %llu MiB: give it a larger quota",
+			"the session's disk has already grown to %llu MiB: give the session a larger quota",
 			(unsigned long long)(grown + MIB - 1) / MIB);
 	if (quota_write(ws, (uint64_t)bytes, err) < 0)
 		return -1;

@@ -62,8 +62,10 @@ int microagent_audit_telemetry(struct microagent *agent, const char *word,
 			"the guest of session %s has not reported yet what runs in it: try again in a few seconds",
 			name);
 	if (fd < 0 && is_below(agent, ARCHIVE_DIR, name, ""))
-		return error_set(err, ERR_NOT_FOUND,
-				 "the guest of session %s never reported what ran in it", name);
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"the guest of session %s never reported what ran in it, so there is no telemetry",
+			name);
 	if (fd < 0) {
 		error_set(err, ERR_NOT_FOUND,
 			  "there is no telemetry of session %s: there is no such session", name);

@@ -66,7 +66,7 @@ static int open_pass(const struct workspace *ws, struct error *err)
 		return error_errno(err, errno, "%s", name);
 	return error_set(
 		err, ERR_CONFLICT,
-		"another command is just sharing a directory with this machine: try again when that has ended");
+		"another command is sharing a directory with this machine: try again when that command has ended");
 }
 
 int share_pass_give(const struct workspace *ws, const struct share_pass_row *rows, size_t count,

@@ -25,7 +25,7 @@ static int console(struct record *record, struct response *response, struct erro
 	if (!record->call->backend->console)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"backend %s does not support the console of a guest: run a command in it instead",
+			"backend %s does not support the console of a guest: run a command in the guest instead",
 			record->call->backend->name);
 	if (settle_if_stale(record, err) < 0 || record_allows(record, COMMAND_CONSOLE, err) < 0 ||
 	    is_recorded_config(record, err) < 0)

@@ -76,7 +76,8 @@ static int open_disk_file(const char *path, bool read_only, bool direct, enum di
 	struct stat st;
 
 	if (fd < 0 && err && err->errnum == ENOENT)
-		return error_set(err, ERR_NOT_FOUND, "%s does not exist", path);
+		return error_set(err, ERR_NOT_FOUND,
+				 "%s does not exist: make this disk, or name another file", path);
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, &st) < 0)

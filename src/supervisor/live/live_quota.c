@@ -291,7 +291,7 @@ static int may_set_quota(const struct live *live, uint64_t bytes, struct error *
 	if (live->quota.client)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the quota is just being set by another request: try again when that is done");
+			"the quota is being set by another request: try again when that request has ended");
 	return 0;
 }
 

@@ -137,7 +137,7 @@ void live_share_cut(struct live *live, const char *how)
 		return;
 	error_set(
 		&why, ERR_CONFLICT,
-		"the machine got no directory, because the machine %s before the guest had mounted it",
+		"the directory was not shared, because the machine %s before the guest had mounted the directory",
 		how);
 	finish_share(live, &why);
 }

@@ -65,7 +65,7 @@ static int check_limits(const struct config *config, int dir, struct error *err)
 	return obstacle
 		       ? error_set(
 				 err, ERR_UNAVAILABLE,
-				 "config.cgroup: %s %s. With config.cgroupLimits \"optional\" the machine does without the limits that cannot be set",
+				 "config.cgroup: %s %s: correct that, or set config.cgroupLimits to \"optional\" for a machine without the limits that cannot be set",
 				 config->cgroup, obstacle)
 		       : 0;
 }
