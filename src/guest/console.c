@@ -24,6 +24,7 @@ void console_line(const char *fmt, ...)
 	line[len++] = '\n';
 	if (write(STDERR_FILENO, line, len) < 0)
 		return;
-	/* Waits until the line is sent, since a power-off could cut it off. */
+	/* Waits until the serial port has sent the line. Otherwise a power-off could lose the end
+	 * of the line. */
 	tcdrain(STDERR_FILENO);
 }

@@ -36,8 +36,8 @@ static bool needs_no_escape(uint8_t c)
 	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-/* Puts one character that needs an escape or is not ASCII. A byte that is not UTF-8 becomes U+FFFD.
- * Returns how many bytes at `p` were used. */
+/* Writes one character that needs an escape or is not ASCII. A byte that is not UTF-8 becomes
+ * U+FFFD. Returns how many of the `left` bytes at `p` it has used. */
 static size_t put_special(struct writer *w, const uint8_t *p, size_t left)
 {
 	static const char short_names[0x80] = {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes one JSON object as text, member by member. The agent's answers are flat objects, or lists
- * of flat objects, and some have megabytes. A tree of values would mean three more copies of such
- * an answer. For a small answer, the tree would take most of the time.
+ * of flat objects, and some answers have megabytes. This code builds no tree of JSON values. A tree
+ * would need three more copies of a large answer, and would take most of the time that a small
+ * answer takes.
  *
- * The first failure is remembered, and later calls do nothing. So a caller can put all members
- * without checks.
+ * After the first failure, all later calls do nothing, and writer_end() reports the failure. So a
+ * caller need not check each call.
  */
 #ifndef GUEST_WRITER_H
 #define GUEST_WRITER_H
@@ -21,21 +22,21 @@ struct writer {
 	struct buf text;
 	struct error *err;
 	bool failed;
-	bool begun; /* the next member or item needs a comma before it */
+	bool begun; /* the next member or list item needs a comma before it */
 };
 
 struct writer writer_begin(struct error *err);
-/* Functions that put a member. A key must be plain ASCII without quotes. Bytes that are not UTF-8,
- * and NUL bytes, become U+FFFD. writer_if_true() puts nothing if `value` is false. */
+/* Functions that add a member to the object. A key must be ASCII without quotes. Bytes that are not
+ * UTF-8, and NUL bytes, become U+FFFD. writer_if_true() adds nothing if `value` is false. */
 void writer_bytes(struct writer *w, const char *key, const void *bytes, size_t len);
 void writer_text(struct writer *w, const char *key, const char *text);
 void writer_number(struct writer *w, const char *key, int64_t number);
 void writer_bool(struct writer *w, const char *key, bool value);
 void writer_if_true(struct writer *w, const char *key, bool value);
 void writer_base64(struct writer *w, const char *key, const void *bytes, size_t len);
-/* Puts a value that is JSON text already. */
+/* Adds a member whose value is already JSON text. */
 void writer_raw(struct writer *w, const char *key, const char *value);
-/* Functions that put a list of objects or of strings. Members that are put between
+/* Functions that add a list of objects or a list of strings. The members that are added between
  * writer_open_item() and writer_close_item() belong to one object of the list. */
 void writer_open_list(struct writer *w, const char *key);
 void writer_open_item(struct writer *w);

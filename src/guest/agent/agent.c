@@ -15,7 +15,8 @@
 #include "guest/agent/answer.h"
 #include "guest/agent/apply.h"
 
-/* The time that the host has to read the last bytes, after all commands have ended. */
+/* The time for which the agent waits, after all commands have exited, until the host has read the
+ * last bytes. */
 #define FAREWELL_NS (500 * NS_PER_MS)
 
 static void report(struct agent *agent, const char *what, const char *why)
@@ -41,8 +42,8 @@ static void on_workload_result(void *data, char *text)
 {
 	struct agent *agent = data;
 
-	/* An earlier host may have ordered the workload. The result of that workload means nothing
-	 * to this host, and is dropped. */
+	/* The workload may be from the config of an earlier host. This host does not expect the
+	 * result of that workload, so the result is dropped. */
 	if (agent->back || !agent->config.has_command) {
 		free(text);
 		return;
@@ -70,8 +71,8 @@ int agent_init(struct agent *agent, struct loop *loop, const struct machine *mac
 
 /* --- the config ------------------------------------------------------------------------------ */
 
-/* Sends `ready` and begins the workload. Called when everything is mounted, and the agent knows
- * what can be traced. */
+/* Sends `ready` and starts the workload. Called when all disks and shares are mounted and it is
+ * known whether commands can be traced. */
 static void be_ready(struct agent *agent)
 {
 	struct guest_config *config = &agent->config;
@@ -87,8 +88,8 @@ static void be_ready(struct agent *agent)
 			       config->keep);
 }
 
-/* Refuses a config by closing the control stream. A machine without its config is useless, and the
- * host ends a machine that does not send `ready`. */
+/* Refuses a config by closing the control stream. The host then ends the machine, because the
+ * machine cannot be used without its config. */
 static void refuse_config(struct agent *agent, const char *why)
 {
 	report(agent, "the run config cannot be applied", why);
@@ -116,7 +117,8 @@ static void on_traceable(void *data)
 	be_ready(agent);
 }
 
-/* Applies the config. `more` is true if attach() must also do a part of renew(). */
+/* Applies the config. `more` is true if renew() has not finished its work, and attach() must do
+ * what is missing. */
 static int apply_config(struct agent *agent, bool more, struct error *err)
 {
 	struct guest_config *config = &agent->config;
@@ -131,8 +133,8 @@ static int apply_config(struct agent *agent, bool more, struct error *err)
 	watched_ports_add(&agent->ports, config->publishes);
 	json_decref(agent->server.context.env);
 	agent->server.context.env = json_incref(config->env);
-	/* A tracer that already runs goes on. Its status is sent again, which says what it
-	 * traces. */
+	/* A tracer that already runs continues. It sends its status again, so that this host also
+	 * learns what is traced. */
 	if (!config->telemetry) {
 		telemetry_free(&agent->telemetry);
 		agent->telemetry = (struct telemetry){0};
@@ -154,8 +156,8 @@ static int apply_config(struct agent *agent, bool more, struct error *err)
 	return agent->apply ? 0 : -1;
 }
 
-/* Refuses a second config. A machine gets one config for each boot, and one each time that it is
- * restored as another machine. */
+/* Refuses a second config. A machine gets one config at each boot, and one more each time that a
+ * machine is restored from its template. */
 static int check_config(const struct agent *agent, const struct guest_config *config,
 			struct error *err)
 {
@@ -186,8 +188,8 @@ static int take_config(struct agent *agent, json_t *doc, struct error *err)
 		config_free(&config);
 		return -1;
 	}
-	/* The commands go on only now. Before renew() the kernel's random numbers were those of the
-	 * saved machine. */
+	/* The frozen commands continue only after renew(). Before renew() the kernel's random
+	 * numbers were the same as those of the saved machine. */
 	agent_thaw(agent);
 	config_free(&agent->config);
 	agent->config = config;
@@ -242,7 +244,7 @@ static void take_publish(struct agent *agent, json_t *doc)
 }
 
 /* Stops telling the host about ports that are no longer published. The guest's listener for such a
- * port stays open, which does no harm: the host does not use it any more. */
+ * port stays open. This does no harm, because the host no longer connects to the port. */
 static int take_unpublish(struct agent *agent, json_t *doc, struct error *err)
 {
 	json_t *publishes = NULL;
@@ -285,7 +287,7 @@ static int take_control(void *data, const uint8_t *payload, size_t len, struct e
 	if (kind == HOST_CONFIG && take_config(agent, doc, err) < 0)
 		return -1;
 	if (kind == HOST_TIME)
-		agent_thaw(agent); /* the host sends the time when a save is over */
+		agent_thaw(agent); /* the host sends the time when a save is finished */
 	if (kind == HOST_MOUNT)
 		take_mount(agent, doc);
 	if (kind == HOST_PUBLISH)
@@ -361,8 +363,8 @@ void agent_control_carried(struct agent *agent, struct mux_stream *stream)
 
 static void set_deadline(struct agent *agent, uint64_t from_now_ns);
 
-/* Handles one of the two deadlines after agent_stop(). At the first deadline the commands that
- * still run are killed. At the second the agent ends, even if the host has not read all
+/* Handles one of the two deadlines after agent_stop(). At the first deadline, kills the commands
+ * that still run. At the second deadline, makes the agent exit, even if the host has not read all
  * messages. */
 static void on_stop_deadline(struct loop *loop, void *data)
 {
@@ -412,15 +414,15 @@ void agent_settle(struct agent *agent)
 	workload_release(&agent->server.workload);
 	if (!conns_are_quiet(&agent->server.conns))
 		return;
-	/* The tracer may still have messages for the host, so the agent ends only when it has sent
-	 * them. */
+	/* The tracer may still have messages for the host, so the agent exits only when the tracer
+	 * has sent these messages. */
 	if (!telemetry_is_over(&agent->telemetry)) {
 		agent->told_late = true;
 		telemetry_finish(&agent->telemetry);
 		return;
 	}
-	/* The agent closes its side of the control stream first. The host closes its own side when
-	 * it has read the last message. */
+	/* The agent shuts down the control stream for sending, and the host closes the stream when
+	 * it has read the last message. The agent waits for that. */
 	if (agent->told_late && framed_is_open(&agent->control)) {
 		if (agent->control.out.len > 0)
 			return;

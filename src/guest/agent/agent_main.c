@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent's process. It takes its descriptors from PID 1, handles signals, and dials the host. */
+/* The agent's process. This code takes the file descriptors from PID 1, sets the signal handling,
+ * and connects to the host. */
 #include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
 
 #include <linux/vm_sockets.h>
@@ -24,13 +25,14 @@
 #include "guest/roles.h"
 
 static int init_fd = AGENT_FD_INIT;
-static int link_fd = -1; /* the descriptor of the link to the host; -1: there is no link */
+static int link_fd = -1; /* the file descriptor of the link to the host; -1: there is no link */
 
 struct dial {
 	struct agent *agent;
 	int fd;
 	struct loop_watch *watch;
-	/* The stream of the mux, used instead of fd if the mux dials the host. */
+	/* The mux and its stream, which are used instead of `fd` if the agent connects to the host
+	 * through the mux. */
 	struct mux *mux;
 	struct mux_stream *stream;
 };
@@ -41,8 +43,8 @@ static void dial_ended(struct dial *dial, int errnum)
 
 	loop_remove(steal_ptr(&dial->watch));
 	if (errnum) {
-		/* The host refuses a second control stream in one boot. Commands still run without
-		 * a control stream. */
+		/* A failure does not end the agent: commands run without a control stream. For
+		 * example, the host refuses a second control stream in one boot. */
 		console_line("no control stream to the host: %s", strerror(errnum));
 		close(steal_fd(&dial->fd));
 	} else if (agent_control(dial->agent, steal_fd(&dial->fd), &err) < 0) {
@@ -62,8 +64,8 @@ static void on_dialled(struct loop *loop, int fd, uint32_t events, void *data)
 	dial_ended(data, errnum);
 }
 
-/* Dials the host for the control stream. This happens before any workload runs, so no workload can
- * dial the host first. */
+/* Connects to the host for the control stream. The agent calls this before any workload runs, so no
+ * workload can connect to the control port first. */
 static void dial_host(struct dial *dial)
 {
 	struct sockaddr_vm addr = {
@@ -125,8 +127,8 @@ static int serve_mux(struct dial *dial, int fd, struct error *err)
 	return 0;
 }
 
-/* Serves the vsock port, and also the link if there is one. The vsock port serves clients of the
- * host that do not know the link. */
+/* Accepts requests on the vsock port, and also on the link to the host if there is a link. Clients
+ * on the host that cannot use the link connect to the vsock port. */
 static int serve_vsock(struct dial *dial, int fd, struct error *err)
 {
 	if (link_fd >= 0) {
@@ -153,12 +155,12 @@ static void on_init_byte(struct loop *loop, int fd, uint32_t events, void *data)
 	if (n == 1 && byte == INIT_STOPPING)
 		agent_stop(agent);
 	else if (n == 0)
-		agent->done = true; /* PID 1 has closed its end: it has given up this agent */
+		agent->done = true; /* PID 1 has closed its socket, and needs this agent no more */
 }
 
-/* Sets all signals to their defaults, so that commands inherit no other setting. Then ignores
- * SIGPIPE, so that a write to a pipe without a reader is an error and does not end the agent.
- * Blocks SIGTERM, which PID 1 sends to all processes. */
+/* Sets all signals to their default actions, which commands inherit. Then ignores SIGPIPE, so that
+ * a write to a pipe without a reader fails and does not kill the agent. Blocks SIGTERM, which PID 1
+ * sends to all processes. */
 static void set_signals(void)
 {
 	sigset_t blocked;
@@ -173,8 +175,8 @@ static void set_signals(void)
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 }
 
-/* Keeps the descriptors that PID 1 has given, and closes all others. If there is no link, the
- * number AGENT_FD_LINK stays free for another descriptor. */
+/* Keeps the file descriptors that PID 1 has given to the agent, and closes all others. If there is
+ * no link, the number AGENT_FD_LINK is free for another file descriptor. */
 static int take_descriptors(struct error *err)
 {
 	int keep[] = {AGENT_FD_LISTEN, AGENT_FD_INIT, AGENT_FD_PROGRAM, -1};
@@ -219,26 +221,27 @@ int role_agent(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* Sets the name that ps shows; otherwise ps would show the name of a descriptor. */
+	/* Sets the name that ps shows. Otherwise ps would show the number of the file descriptor
+	 * from which the program was executed. */
 	prctl(PR_SET_NAME, "microagent");
 	/* The agent must not be dumpable, and its children must not be dumpable until their
-	 * execve(). A process in a container with the same user could otherwise use pidfd_getfd(2)
-	 * to take descriptors that a child has not closed yet. */
+	 * execve(). Otherwise a process in a container with the same user could use pidfd_getfd(2)
+	 * to copy file descriptors that the child has not closed yet. */
 	prctl(PR_SET_DUMPABLE, 0);
 	set_signals();
 	fd_raise_limit(65536);
 	/*
-	 * The agent must not interrupt the command whose pipe it reads. With this policy, on a busy
-	 * processor, the agent runs when the command waits or its time slice is over. It then reads
-	 * at once all that the command has written. On an idle processor the policy changes
-	 * nothing.
+	 * The agent must not interrupt the command whose output it reads. On a busy processor, this
+	 * policy lets the agent run only when the command waits or has used its time slice. The
+	 * agent then reads all that the command has written in one step. On an idle processor the
+	 * policy changes nothing.
 	 */
 	if (sched_setscheduler(0, SCHED_BATCH, &none) < 0)
 		console_line("the agent stays at the ordinary scheduling policy: %s",
 			     strerror(errno));
-	/* A line or a file of megabytes gets memory by mmap, which goes back to the kernel after
-	 * use. Without this limit malloc would raise its threshold after one large block, and would
-	 * keep such blocks for ever. */
+	/* With this setting malloc() uses mmap() for every large block, such as a line or a file of
+	 * megabytes, so that free() gives the block back to the kernel. Otherwise malloc() would
+	 * raise its threshold after one large block, and would then keep large blocks for ever. */
 	mallopt(M_MMAP_THRESHOLD, 131072);
 	loop = take_descriptors(&err) == 0 ? loop_new(&err) : NULL;
 	if (loop && serve_host(&agent, loop, &err) == 0)

@@ -5,14 +5,15 @@
 
 #include "guest/agent/agent.h"
 
-/* Sends the message `text` to the host, and takes over `text`. NULL means that there was no memory
- * for the message. */
+/* Sends the message `text` to the host, and frees `text`. NULL means that there was no memory for
+ * the message. */
 void agent_say(struct agent *agent, char *text);
-/* Gets the machine ready to be saved, freezes the processes of all commands, and sends `quiesced`.
- * `goes_on` is true if this machine goes on after the save, as another machine than those that are
- * restored from the save. */
+/* Prepares the machine to be saved, freezes the processes of all commands, and sends `quiesced`.
+ * `goes_on` is true if this machine continues after the save. Machines that are restored from the
+ * save are other machines then. */
 void agent_quiesce(struct agent *agent, bool goes_on);
-/* Lets the processes that agent_quiesce() has frozen go on. Does nothing if none are frozen. */
+/* Lets the processes that agent_quiesce() has frozen continue. Does nothing if no process is
+ * frozen. */
 void agent_thaw(struct agent *agent);
 
 #endif

@@ -12,7 +12,8 @@
 /* The versions of the control stream's protocol that this agent speaks. */
 #define PROTOCOLS "{\"min\":1,\"max\":1}"
 
-/* Writes the exact bytes as base64 if the bytes are not UTF-8. Otherwise writes nothing. */
+/* Adds the bytes as base64 if they are not UTF-8, since a JSON string can have only UTF-8. Adds
+ * nothing if they are UTF-8. */
 static void put_exact(struct writer *w, const char *key, const struct buf *bytes)
 {
 	if (bytes->len > 0 && !utf8_is_whole(buf_bytes(bytes), bytes->len))
@@ -46,8 +47,9 @@ char *answer_envelope_error(const char *text, struct error *err)
 	return writer_end(&w);
 }
 
-/* Writes the signal and the timeout. The frame form, the streaming mode and the result have these
- * in addition to the exit code. */
+/* Adds the signal that killed the command, and whether the command timed out. The answer of the
+ * frame form, the last message of a stream and the workload's result have these members beside the
+ * exit code. */
 static void put_reasons(struct writer *w, const struct job_end *end)
 {
 	if (end->signal)
@@ -196,8 +198,8 @@ char *answer_ending(struct error *err)
 	return writer_end(&w);
 }
 
-/* Returns an answer of the type `type`. `error` is the reason why the request failed; NULL: the
- * request succeeded. */
+/* Returns an answer of the type `type`. `error` is the reason why the request failed, or NULL if
+ * the request succeeded. */
 static char *answer_done(const char *type, const char *error, struct error *err)
 {
 	struct writer w = control_begin(type, err);

@@ -13,7 +13,8 @@ char *answer_copyout(const struct file_end *end, struct error *err)
 {
 	struct writer w = writer_begin(err);
 
-	/* If the file was cut, its data is left out: half a file is of no use. */
+	/* If the output was cut off at the limit, the answer has no data, because a part of a file
+	 * is of no use. */
 	writer_base64(&w, "data", buf_bytes(end->output), end->cut ? 0 : end->output->len);
 	writer_text(&w, "error",
 		    end->cut ? "the file is longer than copyout can return" : end->error);

@@ -10,13 +10,13 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* The result of a file operation, after the process that did the work has ended. */
+/* The result of a file operation. A process has done the work, and has exited. */
 struct file_end {
-	const struct buf *output; /* the output of the process; empty if the process failed */
+	const struct buf *output; /* the process's output; empty if it failed */
 	bool cut;		  /* the process wrote more output than the agent keeps */
-	/* The number of bytes of the file that were given to the process. */
+	/* The number of bytes of file contents that the process got on its stdin. */
 	size_t written;
-	const char *error; /* the reason why the work failed; "": it succeeded */
+	const char *error; /* the reason why the operation failed; "": it succeeded */
 };
 
 /* Returns the answer to a copyout: {"data","error"}. Both members are always present, and at least
@@ -25,7 +25,7 @@ char *answer_copyout(const struct file_end *end, struct error *err);
 /* Returns the answer to a write: {"size","error"}. Both members are always present. */
 char *answer_write(const struct file_end *end, struct error *err);
 /* Returns the answer to a list: {"entries":[{"name","size","mode","is_dir","mod_time"}],"error"},
- * and also "truncated" if entries are missing. */
+ * and also "truncated" if the list is not complete. */
 char *answer_list(const struct file_end *end, struct error *err);
 /* Returns the answer to a stat: {"name","size","mode","is_dir","mod_time","error"}. All members are
  * always present. */

@@ -13,8 +13,8 @@
 
 struct apply {
 	struct proc proc;
-	/* A pipe from the child; its end means that the work is done, and bytes before that say
-	 * what went wrong. */
+	/* The read end of a pipe from the child. The child writes the text of an error into the
+	 * pipe, or nothing on success. The end of file means that the child has finished. */
 	int pipe;
 	struct loop_watch *watch;
 	struct buf text;

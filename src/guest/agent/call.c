@@ -55,9 +55,9 @@ void call_exit(struct call *call, const struct job_end *end)
 
 	conn_say(conn, call->kind->answer(call, end, NULL));
 	if (conn->dead)
-		return; /* no memory: the connection and all its calls have ended */
+		return; /* no memory: the connection has ended and freed its calls */
 	call_forget(call);
-	/* The connection may have waited for room in the stdin of this call. */
+	/* The connection may have waited until this call's stdin had room. */
 	conn->waiting = false;
 	conn_go_on(conn);
 }
@@ -149,8 +149,8 @@ int call_event(struct call *call, const struct request *request, struct error *e
 	return 0;
 }
 
-/* Closes stdin once. A terminal that is closed a second time would get its end-of-file character a
- * second time. */
+/* Closes the command's stdin, but only at the first call. A second close would send a second
+ * end-of-file character to a terminal. */
 void call_input_ended(struct call *call)
 {
 	if (!call->job || call->stdin_told_over)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that calls of every kind use. Each kind of call has a file:
+ * The functions that all kinds of calls use. A call is one request on a connection (conn.h). Each
+ * kind of call has a file:
  *
  *   call_capture.c  gathers the output and answers once, in either form
  *   call_file.c     a call like those of call_capture.c, whose command is a role of this program
@@ -23,40 +24,42 @@
 #include "guest/agent/conn.h"
 #include "guest/agent/exec.h"
 
-/* Makes a call and adds it to the connection. Returns NULL if there is no memory. */
+/* Creates a call and adds the call to the connection. Returns NULL if there is no memory. */
 struct call *call_new(struct conn *conn, const struct call_kind *kind, const char *id,
 		      uint64_t number, struct error *err);
-/* Opens a window for stdin that only this call uses (stdin_window.h). The client must support
+/* Opens a flow-control window for this call's stdin (stdin_window.h). The client must support such
  * windows. */
 void call_open_window(struct call *call);
 /* Tells the client that the command could not be started, and frees the call. */
 void call_unstarted(struct call *call, const char *why);
 /* Tells the client how the command ended, and frees the call. */
 void call_exit(struct call *call, const struct job_end *end);
-/* Takes the call off its connection and frees it, without a message. */
+/* Removes the call from its connection and frees the call, without a message to the client. */
 void call_forget(struct call *call);
-void call_free(struct call *call); /* `call` must have been removed from its connection */
+void call_free(struct call *call); /* the caller must have removed the call from its connection */
 
-/* Sends the start message. `exec` is the id of a resumable command, and NULL for any other
- * command. */
+/* Sends the client the message that the command has started. `exec` is the id of a resumable
+ * command, or NULL if the command is not resumable. */
 void call_say_start(struct call *call, pid_t pid, const char *exec);
-/* Tells the client how much stdin the command has taken. Does nothing if the call has no window, or
- * if no message is due. */
+/* Tells the client how many bytes of stdin the command has read. Does nothing if the call has no
+ * window for stdin, or if no such message is due. */
 void call_say_taken(struct call *call);
 
-/* Takes a frame of stdin. conn->stdin_taken is the number of bytes of the frame that were taken
- * before. Returns 1 if the whole frame was taken. Returns 0 if there was no room for all of it.
- * Returns -1 with an error if the client has sent more than its window allows. */
+/* Handles the bytes of one frame of stdin. conn->stdin_taken says how many bytes of this frame were
+ * handled before. Returns 1 if the whole frame was handled. Returns 0 if there was no room for all
+ * of its bytes. Returns -1 with an error if the client has sent more than its window allows. */
 int call_take_stdin(struct call *call, const uint8_t *bytes, size_t len, struct error *err);
 void call_close_stdin(struct call *call);
 
-/* Functions for the members `answer` and `event` of struct call_kind. Most kinds use them. */
+/* Functions for the members `answer` and `event` of struct call_kind. Most kinds of calls use these
+ * functions. */
 char *call_answer_exit(struct call *call, const struct job_end *end, struct error *err);
 int call_event(struct call *call, const struct request *request, struct error *err);
 void call_input_ended(struct call *call);
 void call_drained(struct call *call);
 void call_abandon(struct call *call);
-/* A function for the member `ended` of struct job_owner. Most kinds use it. `data` is the call. */
+/* A function for the member `ended` of struct job_owner. Most kinds of calls use this function.
+ * `data` is the call. */
 void call_job_ended(void *data, const struct job_end *end);
 
 #endif

@@ -8,8 +8,8 @@
 #define SPACE_FIRST 4096
 #define SPACE_MOST 65536
 
-/* The most bytes of stdout and stderr together that fit into a frame as base64, beside the other
- * members of an answer. */
+/* The largest number of bytes of stdout and stderr together for which an answer fits into one
+ * frame. The answer has the bytes as base64, and further members. */
 #define FRAME_OUTPUT_MAX ((size_t)(FRAME_MAX - 16384) / 4 * 3)
 
 static uint8_t nowhere[SPACE_MOST];
@@ -38,9 +38,9 @@ void capture_drop(struct call *call)
 
 /* --- output ---------------------------------------------------------------------------------- */
 
-/* Returns memory for output. The memory is small at first, since most commands write little and
- * many commands may run at a time. Output above the limit goes to `nowhere`, so that the command
- * does not have to wait. */
+/* Returns memory for a command's output. The memory is small at first, since most commands write
+ * little and many commands may run at a time. Output above the limit is read into `nowhere` and
+ * dropped, so that the command need not wait. */
 static uint8_t *capture_space(void *data, enum job_stream stream, size_t *room)
 {
 	struct capture *capture = data;
@@ -116,8 +116,8 @@ const struct job_owner capture_owner = {
 
 /* --- an exec --------------------------------------------------------------------------------- */
 
-/* If the command could not be started, adds the reason to stderr. A client that reads only plain
- * output then sees it. */
+/* If the command could not be started, adds the reason to stderr. A client that reads only stdout
+ * and stderr then also gets the reason. */
 static const struct captured *explained(struct call *call, const struct job_end *end)
 {
 	struct capture *capture = (struct capture *)call;

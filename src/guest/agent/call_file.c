@@ -25,7 +25,7 @@ static const struct file_op ops[REQUEST_KIND_COUNT] = {
 struct file_call {
 	struct capture capture;
 	const struct file_op *op;
-	size_t given; /* the number of bytes of the file that the process must write */
+	size_t given; /* the file's contents in bytes, which the process must write */
 };
 
 static char *file_answer(struct call *call, const struct job_end *end, struct error *err)
@@ -46,12 +46,12 @@ static char *file_answer(struct call *call, const struct job_end *end, struct er
 		snprintf(text, sizeof(text), "%.*s", (int)(why->len < 1000 ? why->len : 1000),
 			 (const char *)buf_bytes(why));
 	file.error = text;
-	/* A process whose output was cut may have failed because of the cut. The answer then names
-	 * the cut as the reason. */
+	/* A process whose output was cut off at the limit may have failed because of that. The
+	 * answer then gives the limit as the reason. */
 	file.cut = output->truncated[JOB_STDOUT];
 	if (!text[0])
 		file.output = &output->bytes[JOB_STDOUT];
-	/* The answer copies the text and keeps no pointer to it. */
+	/* The answer has a copy of the text, so no pointer to the text outlives this function. */
 	/* cppcheck-suppress returnDanglingLifetime */
 	return work->op->answer(&file, err);
 }

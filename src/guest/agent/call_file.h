@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Starts the file operation that a request of the envelope form asks for. A process that runs as
- * the requesting user does the work. The request is answered when the process has ended. */
+ * the request's user does the work. The agent answers the request when the process has exited. */
 #ifndef GUEST_CALL_FILE_H
 #define GUEST_CALL_FILE_H
 

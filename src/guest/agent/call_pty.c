@@ -3,8 +3,8 @@
 
 #define CHUNK 32768
 
-/* The buffer for the output of all terminals. The bytes of one terminal are used before another
- * terminal gets the buffer. */
+/* The buffer for the output of all terminals. The bytes of one terminal are sent before the output
+ * of another terminal is read into the buffer. */
 static uint8_t chunk[CHUNK];
 
 struct terminal {
@@ -31,8 +31,8 @@ static void pty_output(void *data, enum job_stream stream, size_t len)
 	conn_say(call->conn, pty_event_stdout(chunk, len, NULL));
 }
 
-/* Writes waiting bytes to the terminal. While bytes are left, the connection handles no further
- * message. */
+/* Writes waiting bytes to the terminal. The connection handles no further message until all of them
+ * are written. */
 static void pty_feed(struct terminal *terminal)
 {
 	struct job *job = terminal->call.job;

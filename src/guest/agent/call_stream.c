@@ -15,7 +15,8 @@ void call_stream_commit(struct call *call, enum job_stream stream, size_t len)
 {
 	struct framed *wire = &call->conn->wire;
 	size_t whole = AGENT_DATA_FRONT + len;
-	/* The queue has the bytes already, behind the room for the frame's head. */
+	/* The output is in the queue already. The frame's header is written into the memory that
+	 * was reserved before the output. */
 	uint8_t *frame = buf_reserve(&wire->out, whole, NULL);
 
 	agent_data_front(frame, stream == JOB_STDOUT ? AGENT_FRAME_STDOUT : AGENT_FRAME_STDERR,

@@ -69,7 +69,7 @@ void conn_set_form(struct conn *conn, const struct conn_form *form)
 	conn->wire.most = (size_t)limit_get(form->most);
 }
 
-/* Returns true if a call of this connection has not told its end to the client yet. */
+/* Returns true if a call of this connection has not sent its client how the command ended. */
 static bool has_untold_calls(const struct conn *conn)
 {
 	const struct call *call;
@@ -108,8 +108,8 @@ void conn_asked(struct conn *conn)
 
 /* --- what arrives ---------------------------------------------------------------------------- */
 
-/* Called when the bytes that have come cannot be handled further now. Closes the connection, or
- * chooses what the connection waits for. */
+/* Called when the bytes that have come cannot be handled further at present. Closes the connection,
+ * or chooses for which events the connection waits. */
 static void conn_settle(struct conn *conn)
 {
 	const struct conn_form *form = conn->form;
@@ -117,7 +117,8 @@ static void conn_settle(struct conn *conn)
 	bool answered = conn->asked && !conn->streaming && wire->in.len == 0 && !form->repeats;
 	struct call *call;
 
-	/* The client has shut down its side, so the commands get the end of stdin. */
+	/* The client has shut down its side of the connection, so the commands get the end of
+	 * stdin. */
 	if (wire->ended && !conn->waiting) {
 		list_each (call, &conn->calls, link) {
 			if (call->kind->input_ended)
@@ -161,8 +162,8 @@ static void on_conn_input(void *data)
 	struct conn *conn = data;
 
 	conn_go_on(conn);
-	/* The first request may be long. While it arrives, the connection does not count as
-	 * idle. */
+	/* A long first request may arrive slowly. While its bytes arrive, the connection does not
+	 * count as idle. */
 	if (!conn->dead && conn->idle && wait_for_request(conn, NULL) < 0)
 		conn_end(conn);
 }
@@ -175,7 +176,7 @@ static void on_conn_drained(void *data)
 	list_each (call, &conn->calls, link) {
 		call->kind->drained(call);
 		if (conn->dead)
-			return; /* there was no memory for an event */
+			return; /* no memory for an event: the connection has ended */
 	}
 	conn_settle(conn);
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection to the agent, and the calls on it. A call is one request, from the start of its job
- * to its answer; call.h has the functions of calls.
+ * A connection to the agent, and the calls on this connection. A call is one request, from the
+ * start of its job to its answer. call.h has the functions of calls.
  *
- * The first byte of the connection chooses its form: the envelope form or the frame form. The form
- * handles the bytes that come, and starts the calls. A call sends its messages with conn_say(), or
- * puts frames into the connection's queue itself. If the connection waits for a call, the call
- * calls conn_go_on() when the connection may go on. The connection uses a call only through the
- * functions of the call's kind.
+ * The first byte of the connection chooses its form: the envelope form or the frame form. The
+ * functions of the form handle the bytes that come, and start the calls. A call sends its messages
+ * with conn_say(), or puts frames into the connection's queue itself. While a command's stdin is
+ * full, the connection waits. The call then calls conn_go_on() when stdin has room again. The
+ * connection uses a call only through the functions of the call's kind (struct call_kind).
  *
  * In the envelope form, requests come one after the other, until the client sends no more or is
  * idle for long. In the frame form, the agent closes the connection after the last answer if no
- * request wanted a stream. Otherwise the connection is open until the client closes it. If a client
- * goes away, its terminals are hung up, and its commands are killed, except resumable ones.
+ * request wanted a stream. Otherwise the connection is open until the client closes it. When a
+ * connection ends, its terminals get a hangup, and its commands are killed, except resumable
+ * commands.
  */
 #ifndef GUEST_CONN_H
 #define GUEST_CONN_H
@@ -37,15 +38,15 @@ struct resumables;
 struct workload;
 
 struct conn_form {
-	enum limit most; /* the limit for the bytes of one message */
+	enum limit most; /* the limit of one message, in bytes */
 	int (*send)(struct framed *wire, const char *text, struct error *err);
-	/* Handles the bytes that have come. Returns true if it must be called again, since more of
-	 * these bytes may be handled. */
+	/* Handles the bytes that have come. Returns true if the caller must call step() again,
+	 * since some of these bytes may still be handled. */
 	bool (*step)(struct conn *conn);
-	/* Returns true if more bytes may be read from the connection now. NULL: more
+	/* Returns true if more bytes may be read from the connection now. If may_read is NULL,
 	 * bytes may be read at any time. */
 	bool (*may_read)(const struct conn *conn);
-	bool repeats; /* after an answer, the connection may get another request */
+	bool repeats; /* after an answer, the client may send another request */
 };
 
 /* The state that all connections of an agent share. */
@@ -55,7 +56,7 @@ struct conns {
 	size_t count; /* the number of live connections */
 	/* The form of a connection whose first byte has not come yet. */
 	const struct conn_form *unknown;
-	/* The state that functions which start calls use. */
+	/* The state that the functions for starting calls use. */
 	struct exec_context *context;
 	struct workload *workload;
 	struct resumables *resumables;
@@ -66,44 +67,48 @@ struct conn {
 	struct list_link link;
 	struct framed wire;
 	const struct conn_form *form;
-	/* The timer for the first request. If the form repeats, it is also the timer for each next
-	 * request. */
+	/* The timer for the first request. In a form that allows further requests, it is also the
+	 * timer for each of these. */
 	struct loop_watch *idle;
-	struct list calls; /* the calls of the connection, with the newest first */
+	struct list calls; /* the calls of the connection, newest first */
 	size_t ncalls;
 	struct envelope_scan scan;
-	/* The number of bytes of the first frame of the input that were taken as stdin. */
+	/* The number of bytes of the frame at the front of the input that were already handled as
+	 * stdin. */
 	size_t stdin_taken;
 	bool waiting; /* no more input is handled until a command's stdin has room */
-	/* A request of the envelope form has come while a terminal is open, and waits. */
+	/* A request of the envelope form has come while a terminal is open. It waits until the
+	 * terminal has ended. */
 	bool held;
-	bool streaming; /* a request on this connection wanted a stream or a terminal */
-	bool closing;	/* the connection will be closed when everything is sent */
+	bool streaming; /* a request wanted a stream or a terminal */
+	bool closing;	/* the connection closes when all messages are sent */
 	bool dead;
 	bool busy;  /* messages of the connection are being handled at this moment */
 	bool asked; /* a request has come on this connection */
-	/* Called when the connection has closed. The workload sets this function for its client. */
+	/* Called when the connection has closed; NULL: nothing is called. The workload sets this
+	 * for its client. */
 	void (*closed)(void *data);
 	void *closed_data;
 };
 
 struct call_kind {
-	size_t size; /* the size of the kind's struct, which begins with a struct call */
-	/* Returns the message that tells the client the end of the command. NULL: there is no
+	size_t size; /* size of the kind's struct in bytes; the struct begins with a struct call */
+	/* Returns the message that tells the client how the command ended, or NULL if there is no
 	 * memory. */
 	char *(*answer)(struct call *call, const struct job_end *end, struct error *err);
-	/* Handles a client's event that is about the call. NULL: the form has no events. */
+	/* Handles an event that the client has sent for the call. NULL if the form has no
+	 * events. */
 	int (*event)(struct call *call, const struct request *request, struct error *err);
-	/* Called when the client has shut down its side of the connection. NULL: the call takes no
-	 * stdin. */
+	/* Called when the client has shut down its side of the connection. NULL if the call takes
+	 * no stdin. */
 	void (*input_ended)(struct call *call);
-	/* Called when the connection has room for output again. */
+	/* Called when the connection's send queue has room for output again. */
 	void (*drained)(struct call *call);
-	/* Called when the connection has ended and the call was removed from it. Decides whether
-	 * the command goes on, and frees the call. */
+	/* Called when the connection has ended and no longer has the call in its list. Decides
+	 * whether the command continues, and frees the call. */
 	void (*abandon)(struct call *call);
-	/* Frees the members that the kind's struct has after the struct call. NULL: no member needs
-	 * it. */
+	/* Frees the members that follow the struct call in the kind's struct. NULL if no member
+	 * must be freed. */
 	void (*drop)(struct call *call);
 };
 
@@ -114,11 +119,11 @@ struct call {
 	struct job *job; /* the command's job; NULL: it has not started yet, or has ended */
 	char *id;	 /* the id that the client gave; never NULL */
 	uint64_t number;
-	struct stdin_window *window; /* the window for stdin; NULL: the client has no window */
+	struct stdin_window *window; /* the flow control of stdin; NULL: the client uses none */
 	struct stdin_window own; /* a window that only this call uses; `window` may point to it */
-	/* The client sends no more stdin, and the command's stdin was closed. */
+	/* The client has sent the end of stdin, and the command's stdin was closed. */
 	bool stdin_told_over;
-	bool told; /* the client has been told the exit */
+	bool told; /* the client was sent how the command ended */
 };
 
 void conns_init(struct conns *conns, struct loop *loop, const struct conn_form *unknown);
@@ -136,20 +141,21 @@ void conn_end(struct conn *conn); /* ends the connection at once; conns_sweep() 
 
 /* Functions that the forms of connections call. */
 void conn_set_form(struct conn *conn, const struct conn_form *form);
-/* Notes that a request has come, so that the connection does not count as idle. */
+/* Records that a request has come, so that the connection is not closed as idle. */
 void conn_asked(struct conn *conn);
-/* Kills the connection's commands, sends `text`, and then closes the connection. Takes over `text`.
- * NULL means that there was no memory for the text. */
+/* Kills the connection's commands, sends `text`, and closes the connection when the text is sent.
+ * Frees `text`. If `text` is NULL, there was no memory for it, and the connection ends at once. */
 void conn_refuse(struct conn *conn, char *text);
 
-/* Functions that calls use. A call removes itself when it has been answered. */
+/* Functions that calls use. A call calls conn_remove() for itself when its client has got the
+ * answer. */
 void conn_add(struct conn *conn, struct call *call);
 void conn_remove(struct conn *conn, struct call *call);
-/* Queues the message `text` in the form of the connection, and frees `text`. NULL means that there
- * was no memory for it, and ends the connection. */
+/* Queues the message `text` in the form of the connection, and frees `text`. If `text` is NULL,
+ * there was no memory for it, and the connection ends at once. */
 void conn_say(struct conn *conn, char *text);
-/* Continues with the bytes that have come. Must be called when a command's stdin has room again, or
- * when a command has ended. */
+/* Continues to handle the bytes that have come. Must be called when a command's stdin has room
+ * again, or when a command has ended. */
 void conn_go_on(struct conn *conn);
 
 #endif

@@ -23,15 +23,16 @@ static void envelope_error(struct conn *conn, struct error *err)
 	conn_refuse(conn, answer_envelope_error(err->msg, NULL));
 }
 
-/* Drops the first value of the input, after it has been handled. `len` is its length in bytes. */
+/* Drops the first JSON value of the input, which has been handled. `len` is the value's length in
+ * bytes. */
 static void drop_value(struct conn *conn, size_t len)
 {
 	conn->scan = (struct envelope_scan){0};
 	framed_drop(&conn->wire, len);
 }
 
-/* Returns true if the first value of the input is an event for a terminal that has ended. The
- * client has sent the event before it knew about that end. */
+/* Returns true if the first JSON value of the input is an event for a terminal that has ended. A
+ * client may send such an event before it learns that the terminal has ended. */
 static bool is_late_event(const struct conn *conn, size_t len)
 {
 	struct pty_event event = {0};
@@ -84,7 +85,7 @@ static bool take_terminal_event(struct conn *conn, struct call *call, size_t len
 	conn->held = event.kind == PTY_EVENT_ENVELOPE;
 	if (conn->held) {
 		conn->scan = (struct envelope_scan){0};
-		return false; /* the request is handled after the terminal has ended */
+		return false; /* the request waits until the terminal has ended */
 	}
 	drop_value(conn, len);
 	call_pty_event(call, &event);
@@ -126,7 +127,7 @@ static bool take_envelope(struct conn *conn)
 		return false;
 	}
 	if (len == 0 && conn->wire.ended)
-		len = in->len; /* the last value lacks its newline */
+		len = in->len; /* the client sends no more: the last request has no newline */
 	if (len == 0)
 		return false;
 	return terminal ? take_terminal_event(conn, terminal, len) : take_request(conn, len);

@@ -56,8 +56,8 @@ struct job *exec_start(struct exec_context *context, const struct request *reque
 		return containers_start(&context->containers, request->contained, &spec, owner,
 					data, err);
 	}
-	/* Commands with these names run this program, so they work in every image: the image needs
-	 * no files with these names. */
+	/* Commands with these names run this program, so that they work in every image. The image
+	 * needs no files with these names. */
 	if (request->argv && (strcmp(request->argv[0], ROLE_FILES) == 0 ||
 			      strcmp(request->argv[0], ROLE_CONTAINER) == 0)) {
 		spec.program_fd = context->program_fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts a job for a decoded request. First finds the user, the environment and the program. */
+/* Starts a job for a decoded request. It first looks up the user, and builds the environment. */
 #ifndef GUEST_EXEC_H
 #define GUEST_EXEC_H
 
@@ -11,31 +11,35 @@
 
 struct exec_context {
 	struct job_table jobs;
-	const char *etc; /* the directory of passwd and group: "/etc" except in tests */
+	const char *etc; /* the directory of passwd and group; a test has its own */
 	struct user_cache users;
 	struct containers containers;
-	/* A reference to the environment of the run config; NULL: the config has none. */
+	/* A reference to the environment of the run config. NULL if the config has no
+	 * environment. */
 	json_t *env;
-	/* The machine has shares, so a command may block before its exec (may_block in spawn.h). */
+	/* The machine has shares. A share's server may not answer, so a command may block before
+	 * its execve() (see may_block in spawn.h). */
 	bool may_block;
-	bool traced; /* commands must run in a way that the tracer sees */
-	/* A descriptor of this program's file, to run the program as another user; -1: there is
-	 * none. */
+	bool traced; /* commands must be started so that the tracer sees them */
+	/* A file descriptor of this program's file, from which the program is run as another user.
+	 * -1: there is none. */
 	int program_fd;
 };
 
-/* Starts the request's command. Returns NULL with an error if the request has a problem, or if
- * there was no process for the command. The client then gets exit code 125. */
+/* Starts the request's command. Returns NULL with err set if the request has a problem, or if no
+ * process could be created for the command. The client then gets the exit code 125. */
 struct job *exec_start(struct exec_context *context, const struct request *request,
 		       const struct job_owner *owner, void *data, struct error *err);
-/* Starts this program in the role microagent-files, which must be the name of the request's
- * command. The process gets the connection as its stdin and stdout, and the agent does not use the
- * connection any more. No owner is told of the process, which ends when the connection ends. */
+/* Starts this program in the role microagent-files, for a request whose command has that name. The
+ * process gets the connection as its stdin and stdout, and the agent no longer uses the connection.
+ * The process ends when the connection ends. The agent reports the end of this process to
+ * nobody. */
 int exec_hand_over(struct exec_context *context, const struct request *request, int connection,
 		   struct error *err);
 /* Starts a job that runs this program as the request's user. argv[0] is a role of roles.h. If the
- * work fails, the job writes the reason to stderr and ends with exit code 1. The agent does not do
- * the work itself: a file of a share whose server is gone may block a process for ever. */
+ * role fails, the job writes the reason to stderr and ends with exit code 1. The agent does not
+ * open the file itself, since a file of a share may block a process for ever if the share's server
+ * is gone. */
 struct job *exec_file(struct exec_context *context, const struct request *request,
 		      const char *const *argv, const struct job_owner *owner, void *data,
 		      struct error *err);

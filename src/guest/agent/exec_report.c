@@ -10,7 +10,7 @@
 #include "base/limits.h"
 
 #define WORDS_MAX 64
-#define TEXT_MAX 4096 /* the most bytes of a command line that a message has */
+#define TEXT_MAX 4096 /* the most bytes of a command line in a message */
 
 static bool tell_host(struct exec_report *report, json_t *message)
 {
@@ -46,8 +46,8 @@ static void on_untold_due(struct loop *loop, void *data)
 						    report, NULL);
 }
 
-/* Returns true if a command may be reported to the host now. Above the limit for one second, or
- * while the host does not read, commands are only counted. */
+/* Returns true if a command may be reported to the host now. Returns false above LIMIT_AUDIT_EXECS
+ * commands in one second, and while the host does not read. Such a command is only counted. */
 static bool may_tell(struct exec_report *report)
 {
 	uint64_t now = clock_mono_ns();
@@ -67,8 +67,8 @@ static bool may_tell(struct exec_report *report)
 	return false;
 }
 
-/* Returns the words of the command line that are reported. Sets *cut if words or bytes are left
- * out. */
+/* Returns the words of the command line that the message has. Sets *cut to true if words or bytes
+ * are left out. */
 static json_t *words_json(const char *const *argv, bool *cut)
 {
 	json_t *words = json_array();

@@ -13,7 +13,7 @@
 #include "guest/agent/resumable.h"
 #include "guest/agent/workload.h"
 
-/* The frame that is being handled. */
+/* The frame that the agent is handling. */
 struct turn {
 	struct conn *conn;
 	uint64_t number; /* the number of the frame's request; 0 while it is not known */
@@ -31,8 +31,9 @@ static struct call *find_call(const struct conn *conn, uint64_t number)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* Hands a stream of the mux over to the command. The command gets one end of a socket pair. The
- * bytes of the stream go to the other end and come from it. */
+/* Hands a stream of the mux over to the command. A stream is not a file descriptor, so the command
+ * gets one end of a socket pair. The agent copies bytes between the stream and the other end of the
+ * pair. */
 static int hand_stream_over(struct conn *conn, const struct request *request, struct error *err)
 {
 	int ends[2];
@@ -48,8 +49,8 @@ static int hand_stream_over(struct conn *conn, const struct request *request, st
 	return 0;
 }
 
-/* Hands the whole connection over to the command. The agent then gives up the connection, and sends
- * no message to the client. */
+/* Hands the whole connection over to the command. After that, the agent does not use the
+ * connection, and sends no message to the client. */
 static int hand_connection_over(struct conn *conn, const struct request *request, struct error *err)
 {
 	int fd = conn->wire.fd;
@@ -62,8 +63,8 @@ static int hand_connection_over(struct conn *conn, const struct request *request
 			"the connection cannot be handed over, because other requests on it have not ended: open another connection for this request");
 	if (conn->wire.stream)
 		return hand_stream_over(conn, request, err);
-	/* The command needs a blocking socket. The agent and the command share the socket for a
-	 * moment, so the agent makes its own descriptor blocking. */
+	/* The command needs a blocking socket. Its descriptor and the agent's share one open
+	 * socket, so the agent makes its own descriptor blocking. */
 	if (fd_nonblock(fd, false, err) < 0)
 		return -1;
 	if (exec_hand_over(conn->all->context, request, fd, err) < 0) {
@@ -112,8 +113,8 @@ static int take_json_frame(struct turn *turn, const uint8_t *payload, size_t len
 	if (request.kind == REQUEST_EXEC || request.kind == REQUEST_ATTACH) {
 		got = begin_request(turn->conn, &request, err);
 	} else {
-		/* An event for a request that is over is not an error. The client has sent the
-		 * event before the exit arrived. */
+		/* An event for a request that has ended is not an error. The client may have sent
+		 * the event before it got the exit message. */
 		struct call *call = find_call(turn->conn, request.number);
 
 		got = call ? call->kind->event(call, &request, err) : 0;
@@ -141,7 +142,7 @@ static int take_frame(void *data, const uint8_t *payload, size_t len, struct err
 	if (call)
 		return call_take_stdin(call, payload + AGENT_DATA_HEADER, len - AGENT_DATA_HEADER,
 				       err);
-	turn->conn->stdin_taken = 0; /* an earlier call took these bytes, and has ended since */
+	turn->conn->stdin_taken = 0; /* the bytes were for a call that has ended */
 	return 1;
 }
 

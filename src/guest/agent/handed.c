@@ -11,7 +11,7 @@ struct side {
 	struct framed framed;
 	struct side *other;
 	struct handed *both;
-	bool told_end; /* the other side has ended, and this side was told */
+	bool told_end; /* the end of file of the other side was passed on to this side */
 };
 
 struct handed {
@@ -27,7 +27,8 @@ static void free_handed(struct loop *loop, void *data)
 	free(data);
 }
 
-/* Ends the pair. The memory is freed later, since callers may still use a side of the pair. */
+/* Ends the pair. The memory is freed in the next round of the event loop, since callers may still
+ * use a side of the pair. */
 static void handed_end(struct handed *h)
 {
 	framed_close(&h->host.framed);
@@ -37,8 +38,8 @@ static void handed_end(struct handed *h)
 	loop_add_timer(h->loop, clock_mono_ns(), free_handed, h, NULL);
 }
 
-/* Resets the process's connection. The stream broke, and the process must not take the bytes that
- * have come for a complete answer. Only TCP supports a reset. */
+/* Ends the pair after one side has failed. Resets the process's connection, so that the process
+ * does not take the bytes that it has got for a complete answer. Only TCP supports a reset. */
 static void handed_break(struct handed *h)
 {
 	const struct linger reset = {.l_onoff = 1, .l_linger = 0};
@@ -48,8 +49,8 @@ static void handed_break(struct handed *h)
 	handed_end(h);
 }
 
-/* Passes the end of the side `from` on to the other side, after all bytes of `from` have been
- * passed on. Ends the pair when the ends of both sides have been passed on. */
+/* Passes the end of file of the side `from` on to the other side, after all bytes of `from`. Ends
+ * the pair when both ends of file have been passed on. */
 static void hand_on_end(struct side *from)
 {
 	struct side *to = from->other;
@@ -98,7 +99,7 @@ static const struct framed_owner host_owner = {
 	.drained = on_side_drained,
 	.lost = on_side_lost,
 };
-/* The last bytes of a process are passed on to the host, even if the process is gone. */
+/* Bytes that a process has written before its exit are still passed on to the host. */
 static const struct framed_owner process_owner = {
 	.input = on_side_input,
 	.drained = on_side_drained,

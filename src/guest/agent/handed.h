@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Connects a stream of the mux to a descriptor in the loop, until the stream or the descriptor
- * ends. The descriptor may be a connection to a program. It may also be one end of a socket pair,
- * whose other end belongs to a process that needs a descriptor. */
+/* Copies bytes between a stream of the mux and a file descriptor, until either of them ends. The
+ * file descriptor may be a connection to a program. It may also be one end of a socket pair, if a
+ * process that needs a file descriptor has the other end. */
 #ifndef GUEST_HANDED_H
 #define GUEST_HANDED_H
 
 #include "base/loop.h"
 #include "guest/agent/mux.h"
 
-/* Takes over `stream` and `fd`. If they cannot be connected, closes both. `over` may be NULL. It is
- * called once, when both are closed, which may happen before this function returns. If one of the
- * two breaks, the connection on the other one is reset. */
+/* Takes ownership of `stream` and `fd`. If there is no memory, closes both. `over` may be NULL.
+ * Calls over() once, when `stream` and `fd` are closed. That may happen before this function
+ * returns. If the stream or the connection breaks, resets a TCP connection of `fd`. */
 void handed_join(struct loop *loop, struct mux_stream *stream, int fd, void (*over)(void *data),
 		 void *data);
 

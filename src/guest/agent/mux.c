@@ -10,11 +10,11 @@
 #include "base/clock.h"
 #include "guest/agent/mux_parts.h"
 
-/* The lowest port of the guest from which the mux dials. The kernel has the same limit for vsock:
- * lower ports are for listeners. */
+/* The lowest port of the guest from which the mux dials the host. Lower ports are for listeners, as
+ * in the kernel's vsock. */
 #define FIRST_PORT 1024
-/* The bytes of one page of the port's buffer. One read returns at most one page. After a
- * read of fewer bytes, the port is empty, or an event reports the bytes that are left. */
+/* The size in bytes of one page of the virtio-serial port's buffer. One read returns at most one
+ * page. If a read returns less, the port is empty, or an event will report further bytes. */
 #define PORT_PAGE 4096
 #define READS_PER_EVENT 64
 #define HOST_AWAY_NS (100 * NS_PER_MS)
@@ -33,8 +33,7 @@ static void take_payload(struct mux_stream *s, const uint8_t *payload, size_t le
 	s->front_len = len;
 	if (s->events & LOOP_IN)
 		mux_tell(s);
-	/* The code that reads the stream was called by mux_tell(), and may have closed the
-	 * stream. */
+	/* mux_tell() has called the holder of the stream, which may have closed the stream. */
 	s = mux_find(mux, host_port, guest_port);
 	if (!s)
 		return;
@@ -93,8 +92,8 @@ static void take_known(struct mux_stream *s, const struct packet *p, const uint8
 	}
 }
 
-/* Refuses a packet of an unknown stream with an RST. If there is no room for the RST, it is not
- * sent later: the host or its client tries again. */
+/* Answers a packet of an unknown stream with an RST. If there is no room for the RST now, it is
+ * never sent. This does no harm, since the host or its client tries again. */
 static void refuse_stranger(struct mux *mux, const struct packet *p)
 {
 	const struct packet rst = {.src_cid = mux->cid,
@@ -137,7 +136,8 @@ static void take_asked(struct mux *mux)
 {
 	struct mux_stream *s;
 
-	/* The earlier process at the host's end is gone, and its streams have ended with it. */
+	/* The earlier process at the host's end is gone, so all streams with that process have
+	 * ended. */
 	for (unsigned i = 0; i < MUX_BUCKETS; i++)
 		list_each (s, &mux->buckets[i], link)
 			if (s->orphaned) {
@@ -165,8 +165,8 @@ static void take_welcome(struct mux *mux, const struct packet *p)
 		mux->anew(mux->anew_data);
 }
 
-/* Takes the next packet, or skips a byte that does not begin a packet. Returns false if the packet
- * is not complete yet. */
+/* Handles the next packet, or skips a byte that does not begin a packet. Returns false if the
+ * packet is not complete yet. */
 static bool take_host_packet(struct mux *mux)
 {
 	const uint8_t *raw = mux->in + mux->in_at;
@@ -186,8 +186,8 @@ static bool take_host_packet(struct mux *mux)
 		return true;
 	}
 	if (p.len > PACKET_PAYLOAD) {
-		/* No packet is that long. The two ends do not agree any more, so the link begins
-		 * anew. */
+		/* No packet may be that long, so the guest and the host disagree about where
+		 * packets begin. The guest begins the protocol anew with a HELLO. */
 		take_asked(mux);
 		return true;
 	}
@@ -227,8 +227,7 @@ static void on_host_back(struct loop *loop, void *data)
 	watch_mux(mux, NULL);
 }
 
-/* Reads from the port, and returns the number of bytes. The kernel returns at most one page for
- * each read. */
+/* Reads from the port, and returns the number of bytes. One read returns at most one page. */
 static size_t read_port(struct mux *mux)
 {
 	size_t at;
@@ -242,17 +241,16 @@ static size_t read_port(struct mux *mux)
 	}
 	at = mux->in_end;
 	n = read(mux->fd, mux->in + at, sizeof(mux->in) - at);
-	/* A socket that the host has cut stays cut, and is not watched any more: the machine is
-	 * ending, or is in quarantine. */
+	/* A socket at which the host has ended the connection is not watched any more, since no
+	 * further bytes can come: the machine is ending, or is in quarantine. */
 	if (mux->splits && (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)))
 		loop_remove(steal_ptr(&mux->watch));
 	if (n <= 0)
 		return 0;
 	mux->in_end += (size_t)n;
 	/* ASK is the first message of a new host, and is at the beginning of the bytes of one read.
-	 * A restored machine may hold the front of a packet from the earlier host, without the rest
-	 * of the packet. That front is skipped. Otherwise ASK would be taken for the payload of
-	 * that packet. */
+	 * A restored machine may have read only the first bytes of a packet of the earlier host.
+	 * These bytes are skipped. Otherwise ASK would be taken for the payload of that packet. */
 	if (mux->linked && n >= PACKET_HEADER && packet_may_be_link(mux->in + at)) {
 		packet_decode(mux->in + at, &p);
 		if (packet_is_link(&p, LINK_ASK))
@@ -269,8 +267,8 @@ static void on_port_event(struct loop *loop, int fd, uint32_t events, void *data
 	(void)loop;
 	(void)fd;
 	if (events & LOOP_HUP && !(events & LOOP_IN)) {
-		/* While there is no host, the loop would report this event again and again. So the
-		 * port is not watched for HOST_AWAY_NS. */
+		/* While there is no host, the event loop would report LOOP_HUP again and again. So
+		 * the port is not watched for HOST_AWAY_NS nanoseconds. */
 		loop_remove(steal_ptr(&mux->watch));
 		mux->back = loop_add_timer(mux->loop, clock_mono_ns() + HOST_AWAY_NS, on_host_back,
 					   mux, NULL);
@@ -287,8 +285,8 @@ static void on_port_event(struct loop *loop, int fd, uint32_t events, void *data
 		got = read_port(mux);
 		while (take_host_packet(mux))
 			;
-		/* All packets were complete, and the read did not fill a page. Either the port is
-		 * empty, or a new event will report more bytes. */
+		/* All bytes of the last read were handled, and the read did not fill a page. So the
+		 * port is empty, or a new event will report further bytes. */
 		if (got < PORT_PAGE && mux->in_at == mux->in_end)
 			break;
 	}

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "guest/agent/mux_parts.h"
 
-/* Writes the chunks to the host, as far as there is room. A full port takes nothing of a chunk. A
- * socket may take a part of one. */
+/* Writes as many chunks to the host as it has room for. A full virtio-serial port takes nothing of
+ * a chunk. A socket may take a part of a chunk. */
 void mux_write(struct mux *mux)
 {
 	bool wants;
@@ -32,8 +32,8 @@ void mux_write(struct mux *mux)
 		mux->wants_room = wants;
 }
 
-/* Returns memory for one packet of len bytes, in the last chunk or a new one. Returns NULL if there
- * is no room now. */
+/* Returns memory for one packet of len bytes, in the last chunk or in a new chunk. Returns NULL if
+ * there is no room at present. */
 uint8_t *mux_reserve(struct mux *mux, size_t len)
 {
 	struct mux_chunk *c =
@@ -73,7 +73,7 @@ struct packet mux_packet_of(struct mux_stream *s, enum packet_op op, uint32_t fl
 			       .fwd_cnt = s->fwd_cnt};
 }
 
-/* Writes one of the packets that s->say names. Returns false if there is no room. */
+/* Writes one packet of a kind that s->say has. Returns false if there is no room. */
 static bool say_one(struct mux_stream *s)
 {
 	static const struct {
@@ -96,7 +96,7 @@ static bool say_one(struct mux_stream *s)
 	return true;
 }
 
-/* Writes the packets that s->say names. Packets for which there is no room are written later. */
+/* Writes the packets of the kinds in s->say. Packets that have no room now are written later. */
 void mux_say_wanted(struct mux_stream *s)
 {
 	if (!s->mux->linked)
@@ -123,12 +123,13 @@ void mux_hello(struct mux *mux)
 	struct packet p;
 
 	mux->linked = false;
-	/* The earlier streams have ended, so their packets are dropped. The HELLO must find
-	 * room. */
+	/* All earlier streams have ended, so their packets are dropped. This also makes room for
+	 * the HELLO. */
 	mux->chunks = 0;
-	/* The host may have only the front of a packet. These bytes then complete that packet.
-	 * Alone, the bytes 0xff are not a packet, because the length in them is longer than any
-	 * packet may be. The host then looks for a HELLO. */
+	/* The host may have got only the first bytes of a packet. The bytes 0xff then complete that
+	 * packet. If the host has no incomplete packet, the bytes 0xff are no valid packet, because
+	 * the length in them is larger than any packet may have. In both cases the host then finds
+	 * the HELLO. */
 	if (mux->splits)
 		memset(mux_reserve(mux, PACKET_WHOLE), 0xff, PACKET_WHOLE);
 	if (getrandom(&mux->number, sizeof(mux->number), GRND_NONBLOCK) < 0)

@@ -71,8 +71,8 @@ static uint32_t wanted_events(const struct mux_stream *s)
 	return s->events ? ready & (s->events | LOOP_HUP) : 0;
 }
 
-/* Calls the holders of the streams that are due. A stream that becomes due during these calls is
- * handled in the next round of the loop. */
+/* Calls the holders of the streams in mux->due. A stream that is added to the list during these
+ * calls is handled in the next round of the event loop. */
 static void on_mux_again(struct loop *loop, void *data)
 {
 	struct mux *mux = data;
@@ -103,8 +103,8 @@ void mux_tell_later(struct mux_stream *s)
 		mux->again = loop_add_timer(mux->loop, clock_mono_ns(), on_mux_again, mux, NULL);
 }
 
-/* Tells the holder once. If the stream's state has not changed after that, the holder is told again
- * in the next round of the loop. */
+/* Calls the holder of the stream once. If the stream's state has not changed after that, calls the
+ * holder again in the next round of the event loop. */
 void mux_tell(struct mux_stream *s)
 {
 	struct mux *mux = s->mux;
@@ -119,7 +119,8 @@ void mux_tell(struct mux_stream *s)
 	mux->telling = NULL;
 }
 
-/* Tells the holders of streams that the port has room again. */
+/* Called when the port has room again. Writes the packets that had no room, and tells the holders
+ * of streams that they may send. */
 void mux_tell_room(struct mux *mux)
 {
 	struct mux_stream *s;
@@ -241,8 +242,8 @@ static void stream_close(void *stream)
 	s->front_len = 0;
 	if (s->mux->telling == s)
 		s->mux->telling = NULL;
-	/* Sends nothing about a stream that the host has forgotten, or that the host has not heard
-	 * of yet. */
+	/* Sends no packet for a stream that the host has ended, or whose REQUEST was not sent to
+	 * the host yet. */
 	if ((s->over && !s->say) || s->say & SAY_REQUEST) {
 		mux_stream_free(s);
 		return;

@@ -139,7 +139,8 @@ static int get_exec(struct request *out, enum json_need need, struct error *err)
 	return 0;
 }
 
-/* Reads the id of a streamed exec, and the time that the exec may outlive its connection. */
+/* Reads the id of a streamed exec, and how many seconds the command may run on without a
+ * connection. */
 static int get_resumption(struct request *out, struct error *err)
 {
 	int64_t most = (int64_t)limit_get(LIMIT_RESUME_MS) / 1000, seconds = 0;
@@ -341,8 +342,8 @@ int request_decode_workload(json_t *config, struct request *out, struct error *e
 {
 	struct request request = {.kind = REQUEST_EXEC, .doc = json_incref(config)};
 
-	/* The key env is not read here. The config's environment holds for every command of this
-	 * guest, and is taken from the config itself. */
+	/* The key env is not read here, since it is not only for the workload. config_decode()
+	 * reads it for all commands of the guest. */
 	if (request_get_argv(config, "", "command", &request, err) < 0 ||
 	    request_get_optional_string(config, "", "cwd", &request.cwd, err) < 0 ||
 	    request_get_optional_string(config, "", "user", &request.user, err) < 0 ||

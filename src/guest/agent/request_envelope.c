@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes requests of the envelope form, and finds where in a stream a request ends. */
+/* Decodes requests of the envelope form, and finds the end of a request in a stream. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "guest/job/pty.h"
 #include "guest/roles.h"
 
-/* Reads the keys that the requests exec and pty have in common, except the command. */
+/* Reads the keys that the requests exec and pty have in common, except the key of the command. */
 static int get_surroundings(json_t *payload, uint64_t otherwise_ms, struct request *out,
 			    struct error *err)
 {
@@ -61,7 +61,7 @@ static int decode_write(json_t *payload, struct request *out, struct error *err)
 	out->stdin_bytes.limit = (size_t)most;
 	if (base64_decode(text, strlen(text), &out->stdin_bytes, err) < 0)
 		return error_prefix(err, "payload.data");
-	/* Frees the encoded data, which may have megabytes and is not needed any more. */
+	/* Frees the base64 text. It may have megabytes, and is decoded now. */
 	json_object_del(payload, "data");
 	return 0;
 }
@@ -125,8 +125,8 @@ int request_decode_op(struct request *out, struct error *err)
 	return 0;
 }
 
-/* Counts brackets of all kinds together. The parser checks the kinds later. A value that is neither
- * an object nor an array ends at the next newline. */
+/* Counts brackets of both kinds together, since the JSON parser checks later that they match. A
+ * value that is neither an object nor an array ends at the next newline. */
 size_t envelope_scan(struct envelope_scan *scan, const uint8_t *bytes, size_t len)
 {
 	for (; scan->at < len; scan->at++) {
@@ -150,7 +150,7 @@ size_t envelope_scan(struct envelope_scan *scan, const uint8_t *bytes, size_t le
 		else if (c != '\n' || scan->depth > 0)
 			continue;
 		else
-			return ++scan->at; /* the line is empty, or has no object */
+			return ++scan->at; /* the line has no object and no array, or is empty */
 		if (scan->depth == 0 && !scan->in_string)
 			return ++scan->at;
 	}

@@ -5,16 +5,17 @@
 
 #include "guest/agent/request.h"
 
-/* Functions that each decode one key of the object `from`. `path` is the path of this object in its
- * document, "" for the whole document. Errors name the path and the key. */
+/* Functions that each decode one key of the JSON object `from`. `path` says in error messages where
+ * in the request the object `from` is; "" means that it is the whole request. */
 int request_get_argv(json_t *from, const char *path, const char *key, struct request *out,
 		     struct error *err);
 int request_get_environment(json_t *from, const char *path, struct request *out, struct error *err);
 int request_get_rlimits(json_t *from, const char *path, struct request *out, struct error *err);
-/* Reads a string. *out is NULL if the string is empty or absent. */
+/* Reads a string. Sets *out to NULL if the string is empty or absent. */
 int request_get_optional_string(json_t *from, const char *path, const char *key, const char **out,
 				struct error *err);
-/* Reads a timeout. If the number is 0 or absent, the timeout is `otherwise_ms`. */
+/* Reads a timeout in seconds. If the number is 0 or absent, the timeout is `otherwise_ms`
+ * milliseconds. */
 int request_get_timeout(json_t *from, const char *path, const char *key, uint64_t otherwise_ms,
 			struct request *out, struct error *err);
 

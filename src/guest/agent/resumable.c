@@ -17,25 +17,25 @@ struct resumable {
 	struct list_link link;
 	char id[REQUEST_EXEC_MAX + 1];
 	uint64_t grace_ms;
-	/* The timer of the grace time, which runs while no client is attached. */
+	/* The timer of the grace time. The timer runs while no client is attached. */
 	struct loop_watch *grace;
-	struct call *call; /* the call of the client; NULL: no client is attached */
-	struct job *job;   /* the command's job; NULL: the command has ended */
-	/* The process id of the command; 0: the command has not begun to run, or never ran. */
+	struct call *call; /* the client's call; NULL: no client is attached */
+	struct job *job;   /* the command's job; NULL: it has ended */
+	/* The command's process id. 0: the command has not begun to run, or never ran. */
 	pid_t pid;
 	struct job_end end;
 
 	struct ring ring[JOB_STREAMS];
-	/* For each stream, the offset of the next byte for the client. */
+	/* For each stream, the offset of the next byte that the client must get. */
 	uint64_t sent[JOB_STREAMS];
 
 	struct stdin_window input;
 };
 
-/* The call that is the exec's client. */
+/* A call on a connection. Its client gets the output of the exec. */
 struct resumable_call {
 	struct call call;
-	/* The exec of this call; NULL: the exec could not be started. */
+	/* The exec of this call. NULL: the exec could not be started. */
 	struct resumable *resumable;
 };
 
@@ -90,8 +90,8 @@ void resumables_sweep(struct resumables *all)
 
 /* --- to the client --------------------------------------------------------------------------- */
 
-/* Sends one frame of output that was not sent yet. Returns false if there is no such output, or if
- * the connection has no room. */
+/* Sends one frame of output that the client has not got yet. Returns false if there is no such
+ * output, or if the connection has no room. */
 static bool send_frame(struct resumable *r, enum job_stream stream)
 {
 	struct conn *conn = r->call->conn;
@@ -128,7 +128,7 @@ static void resumable_push(struct resumable *r)
 	while (more) {
 		more = send_frame(r, JOB_STDOUT);
 		more = (r->call && send_frame(r, JOB_STDERR)) || more;
-		more = more && r->call; /* the connection has ended if there was no memory */
+		more = more && r->call; /* without memory, the connection has ended */
 	}
 	if (!r->call || r->job || r->call->told || !all_sent(r))
 		return;
@@ -179,7 +179,7 @@ static void on_resumable_ended(void *data, const struct job_end *end)
 	r->job = NULL;
 	if (r->call)
 		r->call->job = NULL;
-	/* Drops the stdin that the command did not read before it ended. */
+	/* Drops the stdin that the command did not read before it exited. */
 	on_resumable_stdin_room(r);
 	resumable_push(r);
 	if (r->call)
@@ -258,8 +258,9 @@ static void on_client_late(struct loop *loop, void *data)
 	end_resumable(r);
 }
 
-/* Detaches the client. Drops stdin that the command has not taken. The client still has these
- * bytes. When it returns, it is told from which offset it must send them again. */
+/* Detaches the client. Drops the stdin that the command has not read. The client keeps a copy of
+ * these bytes. When the client attaches again, it is told from which offset it must send them
+ * again. */
 static void resumable_detach(struct resumable *r)
 {
 	uint64_t until = clock_mono_ns() + r->grace_ms * NS_PER_MS;
@@ -292,7 +293,7 @@ static int check_offsets(const struct resumable *r, const struct request *reques
 	return 0;
 }
 
-/* Takes the exec away from the client that has it, since a newer client has attached. */
+/* Detaches the client that is attached to the exec, because another client has attached. */
 static void displace(struct resumable *r)
 {
 	struct call *call = r->call;
@@ -314,8 +315,8 @@ static struct resumable *resumable_of(struct call *call)
 	return ((struct resumable_call *)call)->resumable;
 }
 
-/* Handles an event of the client. A release ends the exec and the call for good, even if the
- * command still runs. */
+/* Handles an event of the client. The event `release` ends the exec and the call for good, even if
+ * the command still runs. */
 static int resumable_event(struct call *call, const struct request *request, struct error *err)
 {
 	struct resumable *r = resumable_of(call);
@@ -415,7 +416,7 @@ int resumable_attach(struct resumables *all, struct conn *conn, const struct req
 	if (r->call)
 		displace(r);
 	if (conn->dead)
-		return 0; /* the connection and the call have ended if there was no memory */
+		return 0; /* without memory, the connection and the call have ended */
 	loop_remove(steal_ptr(&r->grace));
 	resumable_join(r, call);
 	for (int i = 0; i < JOB_STREAMS; i++) {

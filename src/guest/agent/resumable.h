@@ -28,29 +28,29 @@
 
 struct resumables {
 	struct exec_context *context;
-	struct list list; /* all resumable execs, with the newest first */
+	struct list list; /* all resumable execs, newest first */
 	size_t count;
-	/* Some execs have neither a client nor a grace time, because there was no memory for a
-	 * timer. The next sweep ends them. */
+	/* Some execs have neither a client nor a timer for their grace time, because there was no
+	 * memory for a timer. The next resumables_sweep() ends these execs. */
 	bool doomed;
 	struct ring_pool pool;
 };
 
 void resumables_init(struct resumables *all, struct exec_context *context);
-/* Starts the command of the request as a resumable exec. A new call on the connection becomes the
- * client of the exec. */
+/* Starts the command of the request as a resumable exec. The connection gets a new call, which is
+ * the client of the exec. */
 int resumable_start(struct resumables *all, struct conn *conn, const struct request *request,
 		    struct error *err);
-/* Makes a new call on the connection the client of an existing exec. The output is sent from the
- * offsets that the request names. The client is told that it is not attached if there is no such
- * exec. It is told the same if the output at an offset was acknowledged already, or does not exist
- * yet. */
+/* Attaches the connection to an existing exec, with a new call. The client gets the output from the
+ * offsets that the request names. If there is no such exec, the client is told that it is not
+ * attached. The client is told the same if the output at an offset was acknowledged already, or
+ * does not exist yet. */
 int resumable_attach(struct resumables *all, struct conn *conn, const struct request *request,
 		     struct error *err);
 
-/* Ends the execs that have neither a client nor a grace time. Must be called between rounds of the
- * loop. */
+/* Ends the execs that have neither a client nor a timer for their grace time. Must be called
+ * between two rounds of the event loop. */
 void resumables_sweep(struct resumables *all);
-void resumables_free(struct resumables *all); /* kills the execs that still run */
+void resumables_free(struct resumables *all); /* also kills the commands that still run */
 
 #endif

@@ -8,7 +8,7 @@
 
 #define SMALLEST ((size_t)4096)
 
-/* Returns how many bytes a ring of `cap` bytes uses of the pool. */
+/* Returns how many bytes of the pool a ring with a size of `cap` bytes uses. */
 static size_t pooled(size_t cap)
 {
 	size_t sure = (size_t)limit_get(LIMIT_RING_BYTES);
@@ -27,8 +27,8 @@ static int may_grow(const struct ring *ring, size_t cap)
 	return pooled(cap) == 0 || others + pooled(cap) <= limit_get(LIMIT_RING_POOL_BYTES);
 }
 
-/* Makes the ring larger, if the limits and the memory allow it. A byte is at its offset modulo the
- * size of the ring, so the bytes are copied to new positions. */
+/* Makes the ring larger, if the limits and the memory allow it. The position of a byte in the ring
+ * is its offset modulo the ring's size, so all bytes are copied to new positions. */
 static void ring_grow(struct ring *ring)
 {
 	size_t cap = ring->cap ? ring->cap * 2 : SMALLEST, len;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A ring keeps the output of a resumable exec until the client of the exec has acknowledged it. An
- * offset counts from the command's first byte of output. A full ring grows. Every ring may grow to
- * LIMIT_RING_BYTES. It may grow further, to LIMIT_RING_MOST_BYTES, as long as the pool has room.
- * The pool counts the bytes that all rings use beyond their LIMIT_RING_BYTES, and has room for
+ * offset counts bytes from the first byte of the command's output. A full ring grows. Every ring
+ * may grow to LIMIT_RING_BYTES. A ring may grow further, to LIMIT_RING_MOST_BYTES, while the pool
+ * has room. The pool counts the bytes that each ring uses above LIMIT_RING_BYTES, and has room for
  * LIMIT_RING_POOL_BYTES.
  */
 #ifndef GUEST_RING_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The memory that all rings together use beyond their LIMIT_RING_BYTES, in bytes. */
+/* Counts the bytes that all rings together use above LIMIT_RING_BYTES for each ring. */
 struct ring_pool {
 	size_t used;
 };
@@ -21,22 +21,22 @@ struct ring_pool {
 struct ring {
 	struct ring_pool *pool;
 	uint8_t *bytes;
-	size_t cap; /* the size of `bytes`; 0 or a power of two */
-	/* start: the offset of the oldest byte that is kept; end: the offset after the newest
-	 * byte. */
+	size_t cap; /* the size of `bytes` in bytes; 0 or a power of two */
+	/* The offset of the oldest byte in the ring, and the offset after the newest byte. */
 	uint64_t start, end;
 };
 
-/* Returns memory into which the caller may put bytes now, and sets *room to its length. Returns
- * NULL if the ring is full, or if there is no memory. */
+/* Returns memory into which the caller may write bytes, and sets *room to its length in bytes.
+ * Returns NULL if the ring is full, or if there is no memory. */
 uint8_t *ring_space(struct ring *ring, size_t *room);
-/* Adds `len` bytes, which the caller has put into the memory from ring_space(). */
+/* Adds the `len` bytes that the caller has written into the memory from ring_space(). */
 void ring_commit(struct ring *ring, size_t len);
-/* Returns the bytes from `offset` on that lie in one piece (start <= offset <= end), and sets *len
- * to their number. *len is 0 if `offset` is the end. */
+/* Returns a pointer to the byte at `offset`, which must be from ring->start to ring->end. Sets *len
+ * to the number of bytes that follow without a gap in memory. *len is 0 if `offset` is
+ * ring->end. */
 const uint8_t *ring_at(const struct ring *ring, uint64_t offset, size_t *len);
-/* Drops the bytes before `offset`, which is at most ring->end. Does nothing if these bytes were
- * dropped already. */
+/* Drops the bytes before `offset`, which must not be above ring->end. Does nothing if these bytes
+ * were dropped already. */
 void ring_forget(struct ring *ring, uint64_t offset);
 void ring_free(struct ring *ring);
 

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prepares a machine to be saved, and finds out that a machine was restored.
+ * Prepares a machine to be saved, and handles that a machine was restored.
  *
- * The machine of a template must be saved at rest: no command runs, no connection is open, and no
- * record is left that a later host would get. All changed data in memory must be written to the
- * disks. The page cache is kept, since all sessions share its pages. If it were dropped, each
- * session would read the pages again, into memory that only this session uses.
+ * The machine of a template must be idle when it is saved. No command runs, no connection is open,
+ * and all records were sent, since otherwise the host of a restored machine would get them. All
+ * changed data in memory must be written to the disks. The page cache is kept, since all sessions
+ * share its pages. If it were dropped, each session would read the pages again, into memory that
+ * only this session uses.
  *
- * A machine that goes on after the save keeps its connections and commands. A machine that is
- * restored from the save has other clients. In the restored machine the connections end, and the
- * commands that depend on a connection end with them.
+ * A machine that continues after the save keeps its connections and commands. In a machine that is
+ * restored from the save, the connections end, since their clients are connected to the saved
+ * machine. The commands that depend on a connection end with it.
  *
  * The agent freezes all processes of commands before it sends `quiesced`. In a restored machine the
- * processes go on when the kernel's random numbers differ from those of the saved machine. In the
- * machine that was saved, the processes go on at the next message with the time. The host sends
- * this message when the save is over, whether or not the save has succeeded. If no such message
- * comes, the processes go on after REST_MS. A restored machine gets its config long before its
- * clock has counted this time.
+ * processes continue when the kernel's random numbers differ from those of the saved machine. In
+ * the machine that was saved, the processes continue at the next message with the time. The host
+ * sends this message when the save is over, even if the save has failed. If no such message comes,
+ * the processes continue after LIMIT_REST_MS milliseconds. A restored machine gets its config long
+ * before its clock has counted this time.
  */
 #include <malloc.h>
 #include <string.h>
@@ -27,8 +28,8 @@
 #include "guest/agent/answer.h"
 #include "guest/agent/apply.h"
 
-/* Lets the processes of the saved machine go on if the host did not say that the save is over. A
- * quarantine may have cut the connection to the host. */
+/* Lets the processes of the saved machine continue if the host did not say that the save is over.
+ * For example, a quarantine may have cut the connection to the host. */
 static void on_rest_timer(struct loop *loop, void *data)
 {
 	struct agent *agent = data;
@@ -63,7 +64,7 @@ static const char *what_goes_on(const struct agent *agent)
 static void settle_quiesce(struct agent *agent, const char *why)
 {
 	if (!why)
-		why = what_goes_on(agent); /* a command may have begun since the first check */
+		why = what_goes_on(agent); /* a command may have started since the first check */
 	if (!why) {
 		conns_end(&agent->server.conns);
 		malloc_trim(0);
@@ -80,9 +81,10 @@ static void on_telemetry_settled(void *data)
 	settle_quiesce(agent, NULL);
 }
 
-/* Continues when a child process has made the files quiet. Only then the agent asks the tracer for
- * all its records, since the tracer also handles the mounts that this process has made. The process
- * is reaped before any answer. Otherwise each restored machine would have to reap that process. */
+/* Continues the quiesce when the child process has written the files to the disks. The agent asks
+ * the tracer for its records only now, since the tracer also records the mounts of the child
+ * process. The agent reaps the child process before it answers. Otherwise each restored machine
+ * would have to reap that process. */
 static void on_files_quiet(void *data, const char *error)
 {
 	struct agent *agent = data;
@@ -125,8 +127,8 @@ bool agent_is_back(struct agent *agent)
 	agent->back = true;
 	framed_close(&agent->control);
 	apply_free(steal_ptr(&agent->apply));
-	/* The saved machine must accept no client until it is restored, since it would answer
-	 * without an identity of its own. */
+	/* A restored machine must accept no client before it gets its own identity. Otherwise it
+	 * would answer with the identity of the saved machine. */
 	server_stop_listening(&agent->server);
 	conns_end(&agent->server.conns);
 	exec_report_begin_anew(&agent->report);

@@ -19,8 +19,8 @@
 #define MANY_JOBS 64
 
 /* Chooses the form of a connection by its first byte. In the frame form this byte is the first byte
- * of a length. The first byte of an envelope, read in this way, would mean a length above the
- * limit, so the forms cannot be confused. */
+ * of a length. The first byte of an envelope, if it is read as the first byte of a length, means a
+ * length above the limit. So the forms cannot be confused. */
 static bool choose_form(struct conn *conn)
 {
 	uint8_t first;
@@ -72,8 +72,8 @@ int server_adopt(struct server *server, int fd, struct error *err)
 	return 0;
 }
 
-/* Accepts only the host as a client. A program in the guest could reach the port through a vsock
- * loopback, and is refused. */
+/* Accepts only the host as a client. Refuses a program in the guest, which could connect to the
+ * port through vsock's loopback. */
 static void on_vsock_client(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct server *server = data;
@@ -142,17 +142,18 @@ void server_sweep(struct server *server)
 	conns_sweep(&server->conns);
 	resumables_sweep(&server->resumables);
 	job_table_sweep(&server->context.jobs);
-	/* Gives memory back to the kernel after many commands. free() gives back only memory that
-	 * lies above all other blocks. One small block that was allocated later may keep the memory
-	 * of hundreds of commands. */
+	/* Gives memory back to the kernel after many commands. free() alone gives back only memory
+	 * above the last used block of the heap. So one small block could keep the memory of
+	 * hundreds of commands from the kernel. */
 	if (server->most_jobs < server->context.jobs.count)
 		server->most_jobs = server->context.jobs.count;
 	if (server->most_jobs >= MANY_JOBS && server->context.jobs.count == 0) {
 		server->most_jobs = 0;
 		malloc_trim(0);
 	}
-	/* Accepts connections again only after a connection or job has ended. Before that no
-	 * descriptor is free, and waiting connections would make the loop spin. */
+	/* Accepts connections again only after a connection or job has ended. Before that no file
+	 * descriptor is free, and the event loop would report the waiting connections again and
+	 * again. */
 	if (ended && server->full && server->listen_watch) {
 		server->full = false;
 		loop_set_events(server->listen_watch, LOOP_IN, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent's side of port 2222. The server accepts and counts connections, and owns the state that
+/* The server of the agent on port 2222. It accepts and counts connections, and owns the state that
  * connections share. */
 #ifndef GUEST_SERVER_H
 #define GUEST_SERVER_H
@@ -20,24 +20,27 @@ struct server {
 	struct loop_watch *listen_watch;
 	struct mux *mux; /* the mux through which the server listens; NULL: there is none */
 	struct mux_listener mux_listener;
-	/* No descriptor was left for a connection, and no connection or job has ended since. */
+	/* No file descriptor was free for a connection, and no connection or job has ended since
+	 * then. */
 	bool full;
 	size_t full_jobs; /* the number of commands when `full` was set */
-	/* The most commands that ran at a time since memory was last given back to the kernel. */
+	/* The largest number of commands that ran at the same time since the agent last called
+	 * malloc_trim(). */
 	size_t most_jobs;
 	struct conns conns;
 };
 
 int server_init(struct server *server, struct loop *loop, const char *etc, const char *cgroup_mount,
 		int program_fd, struct error *err);
-/* Listens at `fd`, which is a non-blocking vsock socket that listens. The caller keeps `fd`. Only
- * the host may connect. */
+/* Accepts connections on `fd`, which is a non-blocking listening vsock socket. The caller must
+ * close `fd`. Connections are accepted only from the host. */
 int server_listen(struct server *server, int fd, struct error *err);
-/* Listens through the mux. The caller keeps the mux. */
+/* Listens through the mux. The caller must free the mux. */
 void server_listen_carried(struct server *server, struct mux *mux);
-/* Serves a connected stream socket of any kind. Takes over `fd`. */
+/* Serves a client on a connected stream socket of any kind. Takes ownership of `fd`. */
 int server_adopt(struct server *server, int fd, struct error *err);
-/* Frees connections and jobs that have ended. Must be called between rounds of the loop. */
+/* Frees connections and jobs that have ended. Must be called between two rounds of the event
+ * loop. */
 void server_sweep(struct server *server);
 void server_stop_listening(struct server *server);
 /* Listens through the mux again, after server_stop_listening(). */

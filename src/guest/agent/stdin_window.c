@@ -46,13 +46,13 @@ int stdin_window_put(struct stdin_window *window, struct job *job, const void *b
 	size_t given;
 
 	if (window->closing || window->over)
-		return 0; /* The client has ended stdin already, so these bytes are dropped. */
+		return 0; /* The client has sent the end of stdin: these bytes are dropped. */
 	if (len > waiting->limit - waiting->len)
 		return error_set(
 			err, ERR_INVALID,
 			"more than %zu bytes of stdin were sent that the command has not read: this is a bug of the client, which must wait for \"taken\"",
 			waiting->limit);
-	/* Most commands read at once, so usually no byte must be kept. */
+	/* Most commands read their stdin soon, so usually the window need not store any byte. */
 	given = waiting->len == 0 ? give_to_job(window, job, bytes, len) : 0;
 	if (given < len &&
 	    buf_append(waiting, (const uint8_t *)bytes + given, len - given, err) < 0)

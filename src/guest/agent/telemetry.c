@@ -36,8 +36,8 @@ static void send_text(struct telemetry *t, const char *text)
 		(void)framed_send(t->control, text, NULL);
 }
 
-/* Takes over `status`, the tracer's message. NULL means that there was no memory for the
- * message. */
+/* Handles the tracer's status message. Takes ownership of `status`. NULL means that there was no
+ * memory for the message. */
 static void take_status(struct telemetry *t, char *status, bool works)
 {
 	bool first = !t->status;
@@ -60,8 +60,8 @@ static void tracing_failed(struct telemetry *t, const char *why)
 	tell_settled(t);
 }
 
-/* Reads from the tracer only while the host takes messages. The tracer drops records that the agent
- * does not read in time. */
+/* Reads from the tracer only while the host reads its messages. The tracer drops records that the
+ * agent does not read in time. */
 static void take_when_wanted(struct telemetry *t)
 {
 	bool wanted = t->finishing || (t->told && !framed_is_full(t->control));
@@ -90,7 +90,7 @@ static void on_tracer_message(struct loop *loop, int fd, uint32_t events, void *
 
 		take_status(t, strdup(text), json_is_true(json_object_get(status, "exec")));
 	} else if (t->settled && strcmp(text, t->status) == 0) {
-		/* The tracer sends its status again when it has sent all other messages. */
+		/* The tracer sends its status a second time after all other messages. */
 		tell_settled(t);
 	} else {
 		send_text(t, text);

@@ -11,7 +11,8 @@
 #include "guest/agent/answer.h"
 #include "guest/machine/listening.h"
 
-/* The port number by which microagent-oci publishes all ports; the listener for it stays open. */
+/* The port number 0 publishes all ports, as microagent-oci does. A port that is published in this
+ * way is not watched. */
 #define ANY_PORT 0
 
 static bool is_watching(const struct watched_ports *w)
@@ -22,7 +23,7 @@ static bool is_watching(const struct watched_ports *w)
 /* --- what is told ---------------------------------------------------------------------------- */
 
 /* Returns true if the last message to the host had exactly these ports. `ports` is NULL if the
- * ports are not known. */
+ * agent could not find the ports. */
 static bool is_told(const struct watched_ports *w, const struct port_set *ports)
 {
 	if (!w->has_told || w->told_known != (ports != NULL))
@@ -30,8 +31,8 @@ static bool is_told(const struct watched_ports *w, const struct port_set *ports)
 	return !ports || memcmp(ports, &w->told, sizeof(*ports)) == 0;
 }
 
-/* Looks at the ports, and tells the host if they have changed. Returns false if the host has not
- * read the earlier messages. The caller must then try again later. */
+/* Finds the ports on which servers listen, and tells the host if they have changed. Returns false
+ * if the host has not read the earlier messages. The caller must then try again later. */
 static bool look(struct watched_ports *w)
 {
 	struct port_set ports;
@@ -113,7 +114,8 @@ void watched_ports_tell(struct watched_ports *w)
 	if (!is_watching(w))
 		return;
 	(void)look(w);
-	/* Asks the kernel for events only later, since the host now waits for the agent. */
+	/* Asks the kernel for events only at the next look, since the host is now waiting for
+	 * `ready`. */
 	look_at(w, limit_deadline(LIMIT_LISTENING_LOOK_MS));
 }
 
@@ -144,8 +146,8 @@ void watched_ports_remove(struct watched_ports *w, const json_t *publishes)
 		uint16_t port = published_port(json_array_get(publishes, i));
 
 		port_set_remove(&w->wanted, port);
-		/* The host itself forgets a port that is not published any more, so the agent does
-		 * not report this change. */
+		/* The host itself forgets a port that is no longer published, so the agent does not
+		 * report this change. */
 		port_set_remove(&w->told, port);
 	}
 	if (!is_watching(w))

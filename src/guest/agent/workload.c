@@ -68,7 +68,8 @@ static uint8_t *on_workload_space(void *data, enum job_stream stream, size_t *ro
 	return nowhere;
 }
 
-/* Keeps the first bytes of the output for the result, whether or not a client gets the output. */
+/* Keeps the first bytes of the output for the result. Does so whether or not a client gets the
+ * output. */
 static void on_workload_output(void *data, enum job_stream stream, size_t len)
 {
 	struct workload *w = data;
@@ -128,7 +129,7 @@ void workload_begin(struct workload *w, struct request *request, bool attach, si
 
 /* --- its client ------------------------------------------------------------------------------ */
 
-/* Handles that the client has gone before it was told the exit. The command goes on. */
+/* Called when the client has gone before it got the exit code. The command continues. */
 static void client_gone(struct call *call)
 {
 	struct workload *w = call->conn->all->workload;
@@ -143,8 +144,8 @@ static void client_gone(struct call *call)
 	call_free(call);
 }
 
-/* Called when the client's connection has closed. The client may have been told the exit, or
- * not. */
+/* Called when the client's connection has closed. The client may or may not have got the exit
+ * code. */
 static void on_client_closed(void *data)
 {
 	workload_release(data);
@@ -197,7 +198,7 @@ int workload_attach(struct workload *w, struct conn *conn, const struct request 
 		w->request.columns = request->columns;
 		workload_start(w);
 		if (!w->client)
-			return 0; /* the client has already been told that the start failed */
+			return 0; /* the client has already got the message that the start failed */
 	}
 	call->job = w->job;
 	if (job_is_running(w->job))
