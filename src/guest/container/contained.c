@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* The most bytes of a filter: BPF_MAXINSNS instructions of 8 bytes each. */
+/* The largest size of a system call filter in bytes: BPF_MAXINSNS instructions of 8 bytes each. */
 #define SECCOMP_BYTES_MAX 32768
 #define FIRST_UMASK 022
 
@@ -49,8 +49,8 @@ static int get_strings(json_t *from, const char *path, const char *key, const ch
 
 	if (json_get_array(from, path, key, JSON_OPTIONAL, &array, err) < 0)
 		return -1;
-	/* The array has two more entries: one for the NULL, and one for a HOME that the process may
-	 * get. */
+	/* The array has room for two more entries: for the NULL at its end, and for a HOME variable
+	 * that set_home() may add. */
 	autofree const char **strings = calloc(json_array_size(array) + 2, sizeof(*strings));
 	if (!strings)
 		return error_errno(err, ENOMEM, "%s.%s", path, key);
@@ -321,8 +321,8 @@ static int get_devices(json_t *from, struct contained_plan *out, struct error *e
 	return 0;
 }
 
-/* Reads an object of strings. Each key becomes the name of a file. Fails if a key could lead out of
- * the directory of these files. */
+/* Reads an object whose values are strings. Each key becomes the name of a file. Fails if a key
+ * could name a file outside of the directory of these files. */
 static int get_table(json_t *from, const char *key, json_t **out, struct error *err)
 {
 	json_t *table = NULL, *value;

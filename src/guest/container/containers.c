@@ -25,10 +25,10 @@ struct container {
 	struct containers *all;
 	struct list_link link;
 	char id[CONTAINER_ID_MAX + 1];
-	int init;  /* pidfd of the container's first process; -1: that process is not started yet */
-	int group; /* a descriptor of the container's cgroup */
-	struct cgroup_tree commands; /* the tree for the cgroups of further commands */
-	/* The held mounts that come from the host; NULL: there are none. */
+	int init;  /* pidfd of the container's first process; -1: it has not started yet */
+	int group; /* a file descriptor of the container's cgroup */
+	struct cgroup_tree commands; /* has a cgroup for each further command */
+	/* The host's mounts that are kept (held.h). NULL: there are none. */
 	struct held *held;
 	unsigned jobs; /* the number of jobs that use this struct */
 };
@@ -49,8 +49,8 @@ static struct container *find_container(const struct containers *all, const char
 	return NULL;
 }
 
-/* Gives up a job's use of the container. The job has ended, and its cgroup is empty or killed. The
- * last job frees the container. */
+/* Called when a job of the container has ended and its cgroup is empty or killed. After the last
+ * job, frees the container. */
 static void container_put(void *data)
 {
 	struct container *c = data;
@@ -66,8 +66,8 @@ static void container_put(void *data)
 	free(c);
 }
 
-/* Ends the container after its first process has ended. Kills all other processes of the container,
- * even if its first process had no pid namespace of its own. */
+/* Called when the container's first process has ended. Kills all other processes of the container.
+ * The kernel does this only if the container has a pid namespace of its own. */
 static void container_end(void *data)
 {
 	struct container *c = data;
@@ -110,12 +110,13 @@ static struct container *container_new(struct containers *all, const struct cont
 
 /* --- in the child ---------------------------------------------------------------------------- */
 
-/* The parts of the agent's data that the child needs. The child has a copy of the agent's memory,
- * so it may change them. */
+/* What the child process of the agent needs to enter or set up the container. The child has a copy
+ * of the agent's memory, so it may change this data. */
 struct entry {
 	const struct contained *contained;
 	const struct job_spec *spec;
-	/* Pidfds of the containers to join, in the order of the plan's joins. */
+	/* Pidfds of the first processes of the containers in the plan's `joins`, in the same
+	 * order. */
 	int joins[CONTAINED_JOINS];
 	/* Pidfd of an existing container's first process; -1: the container is new. */
 	int init;
@@ -131,9 +132,9 @@ static int make_container(void *data, struct error *err)
 	for (int i = 0; i < CONTAINED_JOINS && joins[i].id; i++)
 		if (joins[i].flag != CLONE_NEWPID && setns(entry->joins[i], joins[i].flag) < 0)
 			return error_errno(err, errno, "namespace of container %s", joins[i].id);
-	/* These namespaces are made here, in the child, and not when the child is made. The cgroup
-	 * of the process that makes a cgroup namespace becomes the root of that namespace, so the
-	 * child must be in its cgroup first. */
+	/* These namespaces are created here, in the child, and not together with the child. The
+	 * root of a new cgroup namespace is the cgroup of the process that creates it, so the child
+	 * must be in the container's cgroup first. */
 	if (unshare(others) < 0)
 		return error_errno(err, errno, "namespaces of the container");
 	return setup_container(plan, err);
@@ -153,7 +154,7 @@ static int open_contained_terminal(void *data, struct pty *out, struct error *er
 	const struct entry *entry = data;
 	uint16_t rows = entry->spec->rows, columns = entry->spec->columns;
 
-	/* Opens a terminal of the container's own devpts. */
+	/* Opens a terminal of the container's own /dev/pts. */
 	if (pty_open("/dev/pts/ptmx", rows, columns, entry->contained->process.uid, out, err) < 0)
 		return -1;
 	return entry->contained->make ? devices_console(out->terminal, err) : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program microagent-container. The host runs it as a command of the guest, to act on all
- * processes of a container. The program works on the files of the container's cgroup, without the
- * agent. Its commands:
+ * The program microagent-container. The host runs it as a command of the guest, to control or list
+ * all processes of a container. The program uses the files of the container's cgroup, and does not
+ * need the agent. Its commands:
  *
  *   freeze ID                freezes all processes, and returns when they stand still
  *   thaw ID                  lets all processes go on, and returns when they run
@@ -38,8 +38,8 @@ static const char *const stat_files[] = {
 	"pids.current",	 "pids.max",	"cpu.max",
 };
 
-/* Reads a file as a string of at most TEXT_MAX - 1 bytes. If the file cannot be read, returns false
- * and makes `text` empty. */
+/* Reads at most TEXT_MAX - 1 bytes of a file as a string. If the file cannot be read, returns false
+ * and sets `text` to "". */
 static bool read_group_file(int dir, const char *name, char text[TEXT_MAX])
 {
 	autoclose int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -118,7 +118,7 @@ static int each_in(int group, process_fn *fn, void *data, struct error *err)
 }
 
 /* Calls `fn` for each process of the container. The container's first process is in the cgroup
- * `group`. Further commands are in cgroups below it. Stops with -1 if `fn` fails. */
+ * `group`. Each further command is in a cgroup below `group`. If `fn` fails, returns -1 at once. */
 static int each_process(int group, process_fn *fn, void *data, struct error *err)
 {
 	autodir DIR *dir = NULL;
@@ -170,7 +170,7 @@ static int list_one(pid_t pid, void *data, struct error *err)
 	(void)err;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (!read_group_file(AT_FDCWD, path, text) || stat(path, &st) < 0)
-		return 0; /* the process has ended since it was listed */
+		return 0; /* the process has ended after it was listed */
 	/* The line has the form: pid (name) state ppid. The name may contain any byte, also ')'. */
 	parent = strrchr(text, ')');
 	writer_open_item(w);

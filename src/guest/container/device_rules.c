@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns the device rules of a container into a program of BPF_PROG_TYPE_CGROUP_DEVICE for its
- * cgroup.
+ * Translates the device rules of a container into a BPF program of the type
+ * BPF_PROG_TYPE_CGROUP_DEVICE, and attaches the program to the container's cgroup.
  *
  * The kernel runs the program for each open() and mknod() of a device. The program gets the
  * device's kind, its numbers and the requested accesses (struct bpf_cgroup_dev_ctx). If several
- * rules apply to an access, the last of them decides. So the program goes from the last rule to the
- * first, and keeps a set of the accesses that are not decided yet. A rule that denies an access of
- * this set ends the program with 0. A rule that allows accesses removes them from the set. The
- * program ends with 1 if the set is then empty. An access that no rule decides is denied.
+ * rules apply to an access, the last of them decides. So the program tries the rules from the last
+ * to the first, and keeps a set of the accesses that are not decided yet. If a rule denies an
+ * access of this set, the program returns 0, which denies the request. If a rule allows accesses,
+ * the program removes these from the set, and returns 1 if the set is then empty. An access that no
+ * rule decides is denied.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -25,7 +26,7 @@
 #define ACCESS_ALL (ACCESS_OPEN | BPF_DEVCG_ACC_MKNOD)
 
 /* The default rules. The device numbers are those of Documentation/admin-guide/devices.txt. The
- * default rules come after the rules of the plan. */
+ * default rules come after the rules of the plan, so they decide first. */
 static const struct device_rule defaults[] = {
 	{true, 0, DEVICE_ANY, DEVICE_ANY, BPF_DEVCG_ACC_MKNOD},
 	{true, BPF_DEVCG_DEV_CHAR, 1, 3, ACCESS_ALL}, /* null */
@@ -35,14 +36,14 @@ static const struct device_rule defaults[] = {
 	{true, BPF_DEVCG_DEV_CHAR, 1, 9, ACCESS_ALL}, /* urandom */
 	{true, BPF_DEVCG_DEV_CHAR, 5, 0, ACCESS_ALL}, /* tty */
 	{true, BPF_DEVCG_DEV_CHAR, 5, 2, ACCESS_ALL}, /* ptmx */
-	/* The terminals of /dev/pts, and so also a container's /dev/console. */
+	/* The terminals of /dev/pts. A container's /dev/console is also one of these terminals. */
 	{true, BPF_DEVCG_DEV_CHAR, 136, DEVICE_ANY, ACCESS_ALL},
 };
 
-/* A rule that keeps a container from opening the guest's /dev/console, unless the container is
- * allowed all devices. Engines allow /dev/console to every container, since on a host a container
- * has its own console under that name. In a guest the device is the machine's console, and the host
- * takes its output for the kernel's words. */
+/* A rule that denies a container the machine's console, unless the container is allowed all
+ * devices. Engines allow the device number of /dev/console to every container. On a host that is
+ * harmless, since the container has its own terminal at /dev/console. In a guest, this device
+ * number is the machine's console, and the host takes output on it for messages of the kernel. */
 static const struct device_rule no_console = {false, BPF_DEVCG_DEV_CHAR, 5, 1, ACCESS_OPEN};
 
 static bool has_all_devices(const struct device_rule *rules, size_t count)
@@ -54,7 +55,7 @@ static bool has_all_devices(const struct device_rule *rules, size_t count)
 	return false;
 }
 
-/* The BPF registers that the program uses. Each is named for the value that it holds. */
+/* The BPF registers that the program uses, each with the name of its contents. */
 enum {
 	CONTEXT = BPF_REG_1,
 	KIND = BPF_REG_2,
@@ -96,8 +97,8 @@ static void emit_end(struct program *p, int result)
 	emit(p, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
-/* Appends the instructions of one rule. Each comparison that fails jumps to the next rule. How far
- * the jumps go is known only when the instructions of the rule are complete. */
+/* Appends the instructions of one rule. Each comparison that fails jumps to the next rule. The
+ * distance of these jumps is filled in when the rule's last instruction is known. */
 static void emit_rule(struct program *p, const struct device_rule *rule)
 {
 	size_t began = p->len, compared;
@@ -167,8 +168,8 @@ int group_rule_devices(int group, const struct device_rule *rules, size_t count,
 	attach.target_fd = (uint32_t)group;
 	attach.attach_bpf_fd = (uint32_t)loaded;
 	attach.attach_type = BPF_CGROUP_DEVICE;
-	/* With this flag a program that a cgroup further below has does not replace this
-	 * program. */
+	/* With this flag, the program of a cgroup further below runs in addition to this program,
+	 * and does not replace it. */
 	attach.attach_flags = BPF_F_ALLOW_MULTI;
 	if (loaded < 0 || bpf_call(BPF_PROG_ATTACH, &attach) < 0)
 		return error_errno(

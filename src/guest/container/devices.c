@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the devices and links in a container's /dev. They are those of the OCI runtime
+/* Creates the devices and links of a container's /dev. The list is from the OCI runtime
  * specification (Default Devices, Dev symbolic links). */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +26,8 @@ static const char *const links[][2] = {
 	{"/proc/self/fd/1", "stdout"}, {"/proc/self/fd/2", "stderr"},
 };
 
-/* Binds the guest's device on `name`. This is for a root in which no device node can be made, for
- * example one that the host serves. */
+/* Bind mounts the guest's device on `name`. This is for a root in which no device node can be
+ * created, for example a root that the host serves. */
 static int bind_device(int dev, const char *name, struct error *err)
 {
 	autoclose int file = place_make(dev, name, true, err);

@@ -19,7 +19,7 @@ static int write_group_file(int dir, const char *name, const char *value)
 	return fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value) ? 0 : -1;
 }
 
-/* Enables every controller that this kernel supports, for the cgroups below dir. */
+/* Enables every controller that this kernel supports, for the cgroups below the directory `dir`. */
 static void hand_down(int dir, const char *file)
 {
 	static const char *const controllers[] = {"+memory", "+pids", "+cpu", "+cpuset", "+io"};

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 
 #define BELOW CONTAINERS_MOUNTPOINT "/"
-/* The time within which the host's answers to unfinished reads arrive. */
+/* The time in which the host normally answers reads that the kernel has begun. */
 #define MOMENT_NS NS_PER_S
 
 struct held {
@@ -20,8 +20,8 @@ struct held {
 	char *paths[];
 };
 
-/* Holds the mount at `path`, if `path` is below CONTAINERS_MOUNTPOINT. The agent must not unmount
- * any other path that a plan names. open_tree() also makes an automatic mount appear. */
+/* Keeps the mount at `path`, if `path` is below CONTAINERS_MOUNTPOINT. Other paths are skipped,
+ * since the agent must never unmount them. open_tree() makes an automatic mount appear. */
 static void hold_path(struct held *held, const char *path)
 {
 	if (!path || strncmp(path, BELOW, strlen(BELOW)) != 0 || strstr(path, ".."))
@@ -53,7 +53,7 @@ static void unmount_held(struct loop *loop, void *data)
 	struct held *held = data;
 
 	(void)loop;
-	/* umount2() fails if the host has taken the mount away since. That is not an error. */
+	/* umount2() fails if the host has removed the mount before. Such a failure is ignored. */
 	for (size_t i = held->count; i > 0; i--) {
 		(void)umount2(held->paths[i - 1], MNT_DETACH | UMOUNT_NOFOLLOW);
 		free(held->paths[i - 1]);

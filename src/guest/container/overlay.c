@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a root whose changes stay in the machine's memory. The root is an overlayfs, and its lower
- * directory is the root that the host shares. */
+/* Mounts a root file system whose changes stay in the machine's memory. It is an overlayfs, and its
+ * lower directory is the root that the host shares. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -16,13 +16,14 @@
 #include "guest/container/place.h"
 #include "guest/container/setup.h"
 
-/* The least size of the tmpfs in bytes, since a size of 0 would mean no limit. */
+/* The smallest size of the tmpfs in bytes. A size of 0 would mean that there is no limit. */
 #define BYTES_LEAST (UINT64_C(1) << 20)
-/* Bytes of the tmpfs for each inode, as in the kernel's own default. */
+/* How many bytes of the tmpfs there are for each inode, as in the kernel's own default. */
 #define BYTES_OF_INODE 4096
 
 /* Returns the size in bytes of the tmpfs for the upper directory. It is half of the container's
- * memory limit, since written files count as memory of the container. */
+ * memory limit, since written files count as memory of the container. Without a lower limit, it is
+ * half of the machine's memory. */
 static uint64_t upper_bytes(const struct contained_plan *plan)
 {
 	uint64_t limit = strtoull(json_text(plan->cgroup, "memory.max", ""), NULL, 10);
@@ -44,15 +45,16 @@ int overlay_lay(const struct contained_plan *plan, int lower, struct error *err)
 
 	snprintf(data, sizeof(data), "mode=0700,size=%" PRIu64 ",nr_inodes=%" PRIu64, bytes,
 		 bytes / BYTES_OF_INODE);
-	/* The root of the overlay gets the owner and mode of the upper directory. */
+	/* The upper directory gets the owner and mode of the lower directory, since overlayfs shows
+	 * those of the upper directory. */
 	if (mount("tmpfs", plan->root, "tmpfs", 0, data) < 0 || chdir(plan->root) < 0 ||
 	    fstat(lower, &st) < 0 || mkdir("work", 0700) < 0 || mkdir("upper", 0700) < 0 ||
 	    chown("upper", st.st_uid, st.st_gid) < 0 || chmod("upper", st.st_mode & 07777) < 0)
 		return error_errno(err, errno, "memory for the root of the container");
-	/* The names in the options contain no character that needs an escape. The lower directory
-	 * is named by a descriptor, so the tmpfs over its path does not hide it. With redirect_dir
-	 * the container can rename a directory of the host's root, as it could without the
-	 * overlay. */
+	/* The names in the options contain no character that needs an escape. The tmpfs hides the
+	 * path of the lower directory, so the option names the lower directory by its file
+	 * descriptor. With redirect_dir the container can rename a directory of the lower
+	 * directory, as it could without the overlay. */
 	place_name(lower, name);
 	snprintf(data, sizeof(data), "lowerdir=%s,upperdir=upper,workdir=work,redirect_dir=on",
 		 name);

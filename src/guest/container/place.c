@@ -38,9 +38,9 @@ void place_name(int fd, char out[PLACE_NAME])
 
 static int make_in_root(int root, char *path, bool file, int links, struct error *err);
 
-/* Opens the target of a link, and makes the target if it is missing. `name` is the link's name in
- * the directory `parent`, and `before` is the path of that directory. `links` is the number of
- * links that may still be followed. */
+/* Opens the target of a link, and creates the target if it is missing. `name` is the link's name in
+ * the directory `parent`, and `before` is the path of `parent` below the root. `links` is the
+ * number of further links that may be followed. */
 static int make_target(int root, int parent, const char *name, const char *before, bool file,
 		       int links, struct error *err)
 {
@@ -56,7 +56,8 @@ static int make_target(int root, int parent, const char *name, const char *befor
 	return make_in_root(root, whole, file, links - 1, err);
 }
 
-/* Makes one missing component of a path: an empty file if `file` is true, else a directory. */
+/* Creates one missing component of a path: an empty file if `file` is true, otherwise a
+ * directory. */
 static int make_one(int parent, const char *name, bool file)
 {
 	if (!file)
@@ -66,8 +67,8 @@ static int make_one(int parent, const char *name, bool file)
 	return made >= 0 ? 0 : -1;
 }
 
-/* Opens the last component of the path, or makes it if it is missing. All components before it
- * exist. */
+/* Opens the last component of the path, and creates it if it is missing. All components before the
+ * last one exist. */
 static int step(int root, char *path, bool file, int links, struct error *err)
 {
 	char *slash = strrchr(path, '/');

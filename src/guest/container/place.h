@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds files and directories below a container's root, which is hostile. A path is resolved as the
- * container would resolve it, whatever links are on the way. Nothing outside of the root is reached
- * (openat2(2), RESOLVE_IN_ROOT). `root` is a descriptor of the directory.
+ * Finds files and directories below a container's root. The root is not trusted: its links may lead
+ * anywhere. A path is resolved as a process of the container would resolve it, so that no link
+ * leads out of the root (openat2(2), RESOLVE_IN_ROOT). `root` is a file descriptor of the root
+ * directory.
  */
 #ifndef GUEST_PLACE_H
 #define GUEST_PLACE_H
@@ -12,14 +13,14 @@
 
 #include "base/error.h"
 
-/* Returns an O_PATH descriptor of the path. Returns -1 with ERR_NOT_FOUND if the path does not
- * exist, or -1 with another error. */
+/* Returns an O_PATH file descriptor of the path, which the caller closes. Returns -1 with
+ * ERR_NOT_FOUND if the path does not exist, and -1 with another error if it cannot be opened. */
 int place_open(int root, const char *path, struct error *err);
-/* Opens a path like place_open(), and makes its missing components. They become directories. The
- * last component becomes an empty file if `file` is true. */
+/* Opens a path like place_open(), and creates missing components as directories. If `file` is true,
+ * a missing last component becomes an empty file. */
 int place_make(int root, const char *path, bool file, struct error *err);
 
-/* Writes a name of the descriptor that mount(2) accepts as a path. */
+/* Writes a path to `out` by which mount(2) finds the file of the descriptor `fd`. */
 #define PLACE_NAME 32
 void place_name(int fd, char out[PLACE_NAME]);
 

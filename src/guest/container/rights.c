@@ -60,8 +60,8 @@ static int set_capabilities(const uint64_t sets[CAPABILITY_SETS], struct error *
 	if (syscall(SYS_capset, &header, data) < 0)
 		return error_errno(err, errno, "capabilities");
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	/* A capability that is not inheritable cannot become ambient (EPERM). Some configs ask for
-	 * that, and the error is ignored, as in runc. */
+	/* A capability that is not inheritable cannot become ambient, and prctl() fails with EPERM.
+	 * Some configs ask for such a capability, so this error is ignored, as in runc. */
 	for (unsigned long i = 0; i < CAPABILITIES; i++)
 		if (sets[CAPABILITY_AMBIENT] & UINT64_C(1) << i &&
 		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0) < 0 && errno != EPERM)
@@ -96,8 +96,8 @@ int rights_take(const struct contained_process *process, const char *cwd, bool f
 	umask((mode_t)process->umask);
 	if (process->has_oom_score_adj && set_oom_score(process->oom_score_adj, err) < 0)
 		return -1;
-	/* The image may lack the working directory. For a container's first process the directory
-	 * is then made, as in runc. */
+	/* The working directory may be missing in the image. It is then created for a container's
+	 * first process, as in runc. */
 	if (first && spawn_enter_directory(directory) < 0) {
 		if (errno != ENOENT)
 			return spawn_explain_directory(directory, errno, err);

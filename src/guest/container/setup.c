@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sets up a container. The steps have the same order as in runc, since images and engines are made
- * for runc.
+ * Sets up a container. The order of the steps is the same as in runc, since images and engines
+ * expect what runc does.
  *
- * First the root is bound on itself, so that it is a mount. If the plan has an overlay, the overlay
- * is mounted over the root (overlay.c). Then the mounts of the plan are made, whose paths are
- * resolved within that root (place.h). Then the devices are made. Then the root becomes "/", and
- * the guest's root is removed. The last steps happen within the new root: sysctls, host name and
- * domain name, read-only paths, and masked paths.
+ * First the root is bind mounted on itself, so that it is a mount point. If the plan has an
+ * overlay, the overlay is mounted over the root (overlay.c). Then the mounts of the plan are made.
+ * Their paths are resolved within the container's root (place.h). Then the devices are created.
+ * Then the container's root becomes "/", and the guest's root is unmounted. After that come the
+ * sysctls, the host name and domain name, the read-only paths and the masked paths.
  *
  * The guest's root may be the initramfs, which pivot_root(2) cannot replace. In that case the new
  * root is moved over the initramfs, as switch_root(8) does, and the guest's mounts in the initramfs
@@ -31,8 +31,8 @@
 #include "base/json.h"
 #include "guest/container/place.h"
 
-/* The flags for which a bind needs no second call of mount(2). The call that makes the bind ignores
- * all other flags. */
+/* The flags of a bind mount that need no second call of mount(2). The call that makes the bind
+ * mount ignores all other flags, so these need a remount. */
 #define NO_BIND_FLAGS (MS_BIND | MS_REC | MS_REMOUNT)
 
 static int set_propagation(int root, const struct contained_mount *m, struct error *err)
@@ -102,8 +102,8 @@ static int open_uppermost(const char *path, struct error *err)
 	return fd >= 0 ? fd : error_errno(err, errno, "%.300s", path);
 }
 
-/* Opens the container's root. Before that, makes the guest's mounts private, binds the root on
- * itself, and mounts the overlay if the plan has one. */
+/* Makes the guest's mounts private, bind mounts the container's root on itself, and mounts the
+ * overlay if the plan has one. Then opens the root. */
 static int open_root(const struct contained_plan *plan, struct error *err)
 {
 	const char *path = plan->root;
@@ -125,14 +125,15 @@ static int change_root(int root, struct error *err)
 	if (fchdir(root) < 0)
 		return error_errno(err, errno, "root of the container");
 	if (syscall(SYS_pivot_root, ".", ".") == 0) {
-		/* pivot_root() has put the old root over the new root, and this call removes it. */
+		/* pivot_root() has mounted the guest's root over the new root, and this call
+		 * unmounts it. */
 		if (umount2(".", MNT_DETACH) < 0)
 			return error_errno(err, errno, "the guest's root");
 	} else {
 		if (errno != EINVAL || mount(".", "/", NULL, MS_MOVE, NULL) < 0)
 			return error_errno(err, errno, "root of the container");
-		/* Removes the guest's mounts from the old root. A process that gets out of the
-		 * container's root to the old root then finds nothing there. */
+		/* Unmounts the guest's mounts in the old root. A process that escapes from the
+		 * container's root to the old root then finds none of these file systems. */
 		for (size_t i = 0; i < ARRAY_SIZE(guests); i++)
 			(void)umount2(guests[i], MNT_DETACH);
 		if (chroot(".") < 0)
@@ -164,8 +165,8 @@ static int set_sysctls(json_t *sysctl, struct error *err)
 	return 0;
 }
 
-/* Returns the flags that the mount at `path` has now, as MS_... flags. A remount must repeat these
- * flags to keep them. */
+/* Returns the flags that the mount at `path` has now, as MS_... flags. A remount clears every flag
+ * that it does not repeat. */
 static unsigned long flags_of(const char *path)
 {
 	static const struct {
@@ -184,8 +185,8 @@ static unsigned long flags_of(const char *path)
 	return flags;
 }
 
-/* Covers a file with /dev/null. Fails if /dev/null does not have the numbers of the null device:
- * the image may have put a link there, which leads nowhere or to any other file. */
+/* Bind mounts /dev/null over a file. Fails if /dev/null does not have the numbers of the null
+ * device, since the image may have a link to another file at this path. */
 static int cover_file(const char *path, struct error *err)
 {
 	autoclose int null = open("/dev/null", O_PATH | O_CLOEXEC);

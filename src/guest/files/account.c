@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the user `agent`. The files of /etc are edited as text, since an image may lack programs
- * such as useradd. */
+/* Creates the user `agent`. This code edits the files of /etc itself, since an image may not have
+ * programs such as useradd. */
 #include "guest/files/account.h"
 
 #include <errno.h>
@@ -24,8 +24,8 @@
 /* --- files of /etc --------------------------------------------------------------------------- */
 
 /* Adds the line to a file of /etc, and keeps the mode and owner of the file. If the file is
- * missing, it is made from the text `otherwise` and the line. If `otherwise` is NULL, a missing
- * file stays missing. */
+ * missing, creates it from the text `otherwise` and the line. If the file is missing and
+ * `otherwise` is NULL, does nothing. */
 static int add_account_line(int etc, const char *file, const struct account_line *line,
 			    const char *otherwise, struct error *err)
 {
@@ -78,8 +78,8 @@ static int add_lines(int root, int etc, struct error *err)
 
 /* --- directories ----------------------------------------------------------------------------- */
 
-/* Makes a directory if it is missing. Sets its owner, group and mode in any case. `path` is
- * relative to `root`. */
+/* Creates a directory if it is missing, and sets its owner, group and mode. `path` is relative to
+ * `root`. */
 static int own_directory(int root, const char *path, mode_t mode, uid_t owner, struct error *err)
 {
 	autoclose int fd = path_open_dir_at(root, path, true, mode, err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Takes write access away from the user `agent`: to files that the user owns, to files that its
- * groups can write, and to files that all users can write. Links are skipped, since the mode of a
- * link has no effect. Other file systems are skipped too, since a running guest makes them anew at
- * every boot.
+ * groups can write, and to files that all users can write. Symbolic links are skipped, since the
+ * mode of a link has no effect. Mounted file systems such as /proc are skipped too, since they are
+ * not stored in the base.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,8 @@
 #define OPEN_DIRECTORIES 32
 #define LISTED_MAX 200
 
-/* The data of the callback. It is static, since nftw() passes no pointer to the callback. */
+/* The data of the callback function. The variable is static, since nftw() passes no data pointer to
+ * the callback. */
 static struct {
 	struct user user;
 	const char *root;
@@ -54,7 +55,8 @@ static void list_confined(const char *path)
 {
 	if (walk.listed++ >= LISTED_MAX)
 		return;
-	/* print_safe() escapes a newline, by which a path could forge a line. */
+	/* print_safe() escapes newlines. Otherwise a path with a newline could forge a line of the
+	 * output. */
 	print_safe(stdout, path);
 	putchar('\n');
 }
@@ -74,8 +76,8 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 	if (!owned && kept == mode)
 		return FTW_CONTINUE;
 	list_confined(path);
-	/* A program that had the user's rights by its setuid bit must not get root's rights by it
-	 * now. */
+	/* The file now belongs to root. Its setuid bit is cleared, since the program would now run
+	 * with root's rights instead of the user's. */
 	if (owned && S_ISREG(st->st_mode))
 		kept &= ~(mode_t)(S_ISUID | S_ISGID);
 	if ((owned && lchown(path, 0, (gid_t)-1) < 0) || chmod(path, kept) < 0) {
@@ -107,8 +109,9 @@ int account_confine(char **words, struct error *err)
 	    set_open(0, "/workspace", err) < 0 || set_open(1, "/tmp", err) < 0 ||
 	    set_open(2, walk.user.home, err) < 0)
 		return -1;
-	/* Usually all users may write /var/tmp, so it is replaced by a link to /tmp. A /var/tmp
-	 * that is not empty is kept, and confined like any other directory. */
+	/* Usually all users may write to /var/tmp, so /var/tmp is replaced by a link to /tmp. If
+	 * /var/tmp is not empty, it is kept, and loses the write access like any other
+	 * directory. */
 	autofree char *var_tmp = path_join(walk.root, "var/tmp", NULL);
 	if (var_tmp && rmdir(var_tmp) == 0 && symlink("/tmp", var_tmp) == 0)
 		list_confined(var_tmp);

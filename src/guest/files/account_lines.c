@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-/* Returns the n-th field of a line of `end` bytes; the first field is 0. Sets *len to the field's
- * length, which is 0 if there is no such field. */
+/* Returns the field with the index `n`, counted from 0, of a line of `end` bytes. Sets *len to the
+ * field's length in bytes, or to 0 if there is no such field. */
 static const char *nth_field(const char *line, size_t end, unsigned n, size_t *len)
 {
 	const char *at = line, *stop = line + end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads one file for the host, with the rights of the requesting user. */
+/* Reads one file for the host, with the rights of the user whom the request names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -21,8 +21,8 @@ static int copy_to_stdout(const char *path, struct error *err)
 	uint8_t chunk[65536];
 	struct stat st;
 
-	/* The file may be a FIFO. With O_NONBLOCK the open does not wait for a process at the other
-	 * end. */
+	/* The file may be a FIFO. With O_NONBLOCK, open() does not wait for a process that writes
+	 * to the FIFO. */
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%.300s", path);
@@ -36,8 +36,8 @@ static int copy_to_stdout(const char *path, struct error *err)
 			err, ERR_INVALID,
 			"%.300s in the guest has %lld bytes, and copyout returns at most %llu: run a command that writes the file to its stdout",
 			path, (long long)st.st_size, (unsigned long long)limit);
-	/* A file of /proc can be longer than stat() says, so the length is not checked here. The
-	 * agent, which reads stdout, has a limit. */
+	/* A file of /proc can be longer than its size in stat(), so this process does not check the
+	 * length. The agent reads the output of this process up to a limit. */
 	for (;;) {
 		ssize_t n = read(fd, chunk, sizeof(chunk));
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Describes a file, or the entries of a directory, for the host. Has only the rights of the
- * requesting user. */
+/* Describes a file, or the entries of a directory, for the host. Runs with the rights of the user
+ * whom the request names. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -74,8 +74,8 @@ static int tell_names(int dir, struct names *names, struct error *err)
 	if (names->count)
 		qsort(names->items, names->count, sizeof(*names->items), by_bytes);
 	for (size_t i = 0; i < names->count; i++) {
-		/* Skips a file that was removed after it was listed, or that the user may not look
-		 * at. */
+		/* Skips a file that was removed after it was listed, or that the user may not
+		 * stat. */
 		if (fstatat(dir, names->items[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (file_record_put(&records, names->items[i], &st, err) < 0 ||
@@ -104,8 +104,7 @@ static int list_directory(const char *path, size_t most, struct error *err)
 	return got;
 }
 
-/* Returns the last component of a path. Returns "/" for the path "/". The caller frees the
- * result. */
+/* Returns the last component of a path, or "/" for the path "/". The caller frees the result. */
 static char *last_name(const char *path)
 {
 	size_t end = strlen(path), start;

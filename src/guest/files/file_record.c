@@ -24,7 +24,8 @@ int file_record_put(struct buf *to, const char *name, const struct stat *st, str
 	be64_put(head + 2, (uint64_t)st->st_size);
 	be32_put(head + 10, st->st_mode);
 	be64_put(head + 14, (uint64_t)st->st_mtim.tv_sec);
-	/* The room for the whole record is reserved first, so that no half record is appended. */
+	/* Reserves memory for the whole record first, so that a failure leaves no part of a record
+	 * in the buffer. */
 	if (!buf_reserve(to, sizeof(head) + len, err))
 		return -1;
 	buf_append(to, head, sizeof(head), NULL);

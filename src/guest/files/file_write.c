@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes one file for the host, with the rights of the requesting user. */
+/* Writes one file for the host, with the rights of the user whom the request names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -26,8 +26,9 @@ static int make_parents(const char *path, struct error *err)
 			int why = errno;
 			struct stat st;
 
-			/* An existing directory is not a failure, even if mkdir() reports EACCES or
-			 * EROFS for it instead of EEXIST, as some file systems do. */
+			/* If the directory exists, the error of mkdir() is ignored. Some file
+			 * systems report EACCES or EROFS instead of EEXIST for an existing
+			 * directory. */
 			if (stat(parent, &st) < 0)
 				return error_errno(err, why, "%.300s", parent);
 		}
@@ -44,9 +45,9 @@ static int write_from_stdin(const char *path, unsigned long long size, struct er
 
 	if (make_parents(path, err) < 0)
 		return -1;
-	/* The file may be a FIFO. With O_NONBLOCK the open does not wait for a process at the other
-	 * end. O_TRUNC is not set: only a regular file may be truncated, and the kind of the file
-	 * is not known yet. */
+	/* The file may be a FIFO. With O_NONBLOCK, open() does not wait for a process that reads
+	 * from the FIFO. O_TRUNC is not set, because only a regular file may be truncated, and the
+	 * type of the file is not known yet. */
 	autoclose int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
 	if (fd < 0 && (errno == ENXIO || errno == EISDIR))
 		return error_set(
@@ -73,7 +74,7 @@ static int write_from_stdin(const char *path, unsigned long long size, struct er
 			return error_prefix(err, "%.150s", path);
 		done += (unsigned long long)n;
 	}
-	/* Some file systems report only at close() that their disk is full. */
+	/* Some file systems report only at close() that there was no space on their disk. */
 	if (close(steal_fd(&fd)) < 0)
 		return error_errno(err, errno, "%.300s", path);
 	if (done != size)

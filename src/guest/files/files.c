@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program that works on files for the host, with the rights of the requesting user. Its stdin
- * and stdout are a connection to the host, which the agent has handed over. The program first
- * writes one byte, which says that it runs. Its commands:
+ * The program that reads, writes and lists files for the host, with the rights of the request's
+ * user. Its stdin and stdout are a connection to the host, which the agent has handed over. The
+ * program first writes one byte, which tells the host that the program runs. Its commands:
  *   send ROOT PATH           sends the file or directory PATH as a stream (base/tree/tree_stream.h)
  *   output ROOT PATH         sends a declared output as a stream (guest/files/output.h)
  *   changes ROOT ID          sends the upper layer ID of a review share as a stream; only root sees
  *                            all of it
  *   receive ROOT PATH NAME   receives a stream, stores its files at PATH, and answers
  *   list ROOT PATH, stat ROOT PATH   prints lines of JSON (guest/files/listing.h)
- * No link leads out of ROOT.
+ * PATH is resolved so that no link leads out of the directory ROOT.
  *
  * Four other commands use no connection to the host: "freeze PATH", "grow PATH", "account ROOT" and
- * "confine ROOT". The last three make a base of an image. They report a failure on stderr: the code
- * of the error, and its text in the next line.
+ * "confine ROOT". The host uses the last three to make a base of an image. If a command fails, the
+ * program writes the code of the error to stderr, and the error's text in the next line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -95,8 +95,8 @@ static int receive_into(char **words, struct error *err)
 	if (root < 0 || tree_target_open(root, words[1], true, words[2], &target, err) < 0)
 		return -1;
 	status = tree_receive(&line, &target, NULL, err);
-	/* A reader is a machine that the host ends as soon as this process has ended. So the files
-	 * must be on the disk before that. */
+	/* In a machine that is a reader, the host ends the machine as soon as this process has
+	 * exited. So the files must be written to the disk before that. */
 	if (status == 0 && strcmp(words[0], READER_ROOT) == 0 && syncfs(target.dir) < 0)
 		status = error_errno(err, errno, "%s", words[1]);
 	tree_target_close(&target);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Freezes a file system. A frozen file system outlives the process that has frozen it, and every
- * process that writes to the file system hangs. So a child process does the work, the keeper. The
- * keeper leaves the command's cgroup and session, so that it is not killed together with the
- * command if a client breaks off.
+ * Freezes a file system. A file system stays frozen even if the process that has frozen it exits,
+ * and every process that writes to the file system then hangs. So a child process freezes and thaws
+ * the file system. This child is called the keeper. The keeper leaves the cgroup and the POSIX
+ * session of the command, so that it is not killed together with the command when the client
+ * disconnects.
  *
- * The keeper thaws the file system when its parent closes the pipe between them, and at the latest
- * after LIMIT_FREEZE_MS. While the file system is frozen, the keeper touches no file, and its
- * memory is locked.
+ * The keeper thaws the file system when its parent closes the pipe to the keeper, and at the latest
+ * after LIMIT_FREEZE_MS milliseconds. While the file system is frozen, the keeper uses no file, and
+ * its memory is locked, so that the keeper itself cannot hang.
  */
 #include "guest/files/freeze.h"
 
@@ -28,7 +29,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 
-/* The bytes that the keeper sends to its parent. */
+/* The bytes that the child process, which is called the keeper, sends to its parent. */
 enum { KEEPER_FROZEN = 'f', KEEPER_THAWED = 't', KEEPER_LATE = 'l', KEEPER_FAILED = 'e' };
 
 static void say_byte(int fd, char what)
@@ -44,9 +45,8 @@ static void keep_frozen(int fs, int told, int tell)
 	int cgroup;
 
 	setsid();
-	/* If the keeper cannot leave the command's cgroup, it can be killed before it thaws the
-	 * file system. In that case no process of the guest thaws it, and it
-	 * stays frozen until the host ends the session. */
+	/* If the keeper cannot leave the command's cgroup, the keeper can be killed before it thaws
+	 * the file system. The file system then stays frozen until the host ends the session. */
 	cgroup = open("/sys/fs/cgroup/cgroup.procs", O_WRONLY | O_CLOEXEC);
 	if (cgroup >= 0)
 		(void)!write(cgroup, "0", 1);
@@ -64,8 +64,8 @@ static void keep_frozen(int fs, int told, int tell)
 	_exit(0);
 }
 
-/* Returns the next byte that the keeper has sent. Returns KEEPER_FAILED if the keeper has ended
- * without sending one. */
+/* Returns the next byte that the keeper has sent. Returns KEEPER_FAILED if the keeper has exited
+ * without sending a byte. */
 static char hear_byte(int fd)
 {
 	char what = KEEPER_FAILED;
@@ -86,8 +86,9 @@ static int start_keeper(int fs, int *tell, int *told, struct error *err)
 	if (pid < 0)
 		return error_errno(err, errno, "fork");
 	if (pid == 0) {
-		/* The keeper must not hold the command's streams, since the command would then not
-		 * count as ended. */
+		/* The keeper must close its copies of the command's stdin, stdout and stderr.
+		 * Otherwise the agent would wait for the keeper before it reports the end of the
+		 * command. */
 		int null = open("/dev/null", O_RDWR);
 
 		for (int i = 0; i < 3; i++)

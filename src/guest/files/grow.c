@@ -15,12 +15,13 @@
 
 #include "base/cleanup.h"
 
-/* The ioctl that sets the number of blocks of an ext4. <linux/ext4.h> defines it, but Debian's
- * headers do not have that file yet. */
+/* The ioctl that sets the number of blocks of an ext4 file system. <linux/ext4.h> defines the
+ * ioctl, but Debian does not have this header yet. */
 #define EXT4_IOC_RESIZE_FS _IOW('f', 16, uint64_t)
 #define SECTOR 512
 
-/* Finds the size of a device in bytes. Asks sysfs, since the device may have no name in /dev. */
+/* Finds the size of a device in bytes. Reads the size from sysfs, since the device may have no node
+ * in /dev. */
 static int device_bytes(dev_t device, uint64_t *bytes, struct error *err)
 {
 	char path[64], text[32] = "", *end;

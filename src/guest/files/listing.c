@@ -47,8 +47,8 @@ static int flush_listing(struct buf *out, size_t least, struct error *err)
 	return 0;
 }
 
-/* Appends the JSON line of one entry. If the entry is a link, `target` is the path in the link;
- * otherwise it is NULL. */
+/* Appends the JSON line of one entry. `target` is the target of the link if the entry is a symbolic
+ * link, and otherwise NULL. */
 static int put_listed(struct buf *out, const char *name, const struct stat *st, const char *target,
 		      struct error *err)
 {
@@ -75,8 +75,9 @@ static int put_listed(struct buf *out, const char *name, const struct stat *st, 
 	return flush_listing(out, FLUSH_BYTES, err);
 }
 
-/* Appends the entry `name` of the directory dir. The name "" means dir itself. `shown` is the name
- * that the host gets. Skips an entry that was removed after it was listed. */
+/* Appends the JSON line of the entry `name` of the directory `dir`. The name "" means the directory
+ * `dir` itself. `shown` is the name in the JSON line. Skips an entry that was removed after it was
+ * listed. */
 static int put_named(struct buf *out, int dir, const char *name, const char *shown,
 		     struct error *err)
 {
@@ -118,7 +119,7 @@ int stat_path(int root, const char *path, struct error *err)
 	return put_one(root, path, O_NOFOLLOW, err);
 }
 
-/* Prints the entries of the directory `fd`. Takes over `fd`. */
+/* Prints the entries of the directory `fd`. Closes `fd`. */
 static int put_entries(int fd, const char *path, struct error *err)
 {
 	autobuf struct buf out = BUF_INIT(0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the files that a path names, for the host. Each file is a JSON object on one line of
- * stdout, as described in docs/agent-protocol.md. No link leads out of the root.
+ * Prints, for the host, what a file is or which entries a directory has. Each file is a JSON object
+ * on one line of stdout, as described in docs/agent-protocol.md. Paths are resolved so that no link
+ * leads out of the directory `root`.
  */
 #ifndef GUEST_LISTING_H
 #define GUEST_LISTING_H
@@ -11,8 +12,8 @@
 /* Prints the entries of the directory `path`. If `path` is not a directory, prints only that
  * file. */
 int list_path(int root, const char *path, struct error *err);
-/* Prints the one file or directory that `path` names. If it is a link, prints the link and not its
- * target. */
+/* Prints the one file or directory that `path` names. If `path` names a symbolic link, prints the
+ * link itself and not its target. */
 int stat_path(int root, const char *path, struct error *err);
 /* Prints the last line, which says that the listing is complete, or why it failed. */
 void listing_end(const struct error *result);

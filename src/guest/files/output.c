@@ -15,7 +15,8 @@
 
 struct reading {
 	const char *root;
-	/* The first link of another user that was followed; "": no such link was followed. */
+	/* The path of the first link of another user that was followed. "" if there was no such
+	 * link. */
 	char link[PATH_MAX];
 };
 
@@ -44,8 +45,8 @@ static int follow_as_owner(void *data, const char *path, const struct stat *link
 	return 0;
 }
 
-/* Adds the link that was followed to the error, because the output was read with the rights of that
- * link's owner and not of the caller. Returns -1. */
+/* Adds to the error which link was followed. The output was read with the rights of the user who
+ * owns that link, and those rights may be the reason of the error. Returns -1. */
 static int name_link(const struct reading *reading, struct error *err)
 {
 	return reading->link[0]
@@ -56,7 +57,7 @@ static int name_link(const struct reading *reading, struct error *err)
 		       : -1;
 }
 
-/* Finds the declared output, and checks that this process may read it. */
+/* Finds the declared output of the guest, and checks that this process may read it. */
 static int find_output(int root, const char *path, struct reading *reading, struct walked *found,
 		       struct error *err)
 {

@@ -7,10 +7,10 @@
 
 /*
  * Sends the file or directory at `path` below the directory `root` to stdout, like tree_send().
- * This process runs as root. If a link on the way belongs to another user, the process gives up
- * root's rights. It then has only the rights of that user, as root's /etc/passwd and /etc/group
- * define them. Otherwise a user could make a link that gives the host a file which this user may
- * not read.
+ * This process runs as root. If a link in `path` belongs to another user, the process gives up
+ * root's rights, and continues with the rights of that user. The files etc/passwd and etc/group
+ * below `root` define these rights. Otherwise a user could make a link to a file that the user may
+ * not read, and the host would get this file.
  */
 int output_send(const char *root, const char *path, struct error *err);
 

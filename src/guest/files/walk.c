@@ -9,7 +9,8 @@
 
 #include "base/cleanup.h"
 
-/* The most links that one walk follows, as many as the kernel's own limit (path_resolution(7)). */
+/* The largest number of links that one walk follows. It is the same number as the kernel's own
+ * limit (path_resolution(7)). */
 #define LINKS_MAX 40
 #define PLACE (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 
@@ -17,7 +18,7 @@ struct walk {
 	const struct walk_rule *rule;
 	int root;
 	int links;	     /* the number of links that were followed */
-	char rest[PATH_MAX]; /* the part of the path that is not walked yet */
+	char rest[PATH_MAX]; /* the components of the path that are not resolved yet */
 	struct walked at;
 };
 
@@ -78,9 +79,9 @@ static int go_on(struct walk *walk, const char *name, struct error *err)
 	if (strcmp(name, ".") == 0)
 		return 0;
 	if (strcmp(name, "..") == 0) {
-		/* Walks again from the root to the directory above, since the kernel's ".." could
-		 * lead out of the root. If a component of that path has become a link since, the
-		 * rule decides about this link. */
+		/* Resolves the parent directory again from the root, since the kernel's ".." could
+		 * lead out of the root. If a component of the parent's path was meanwhile replaced
+		 * by a link, the rule of the caller decides about the link. */
 		if (last)
 			*last = '\0';
 		return put_before_rest(walk, walk->at.path, err) < 0 ? -1
@@ -141,7 +142,7 @@ int walk_path(int root, const char *path, const struct walk_rule *rule, struct w
 
 /* --- where something is mounted -------------------------------------------------------------- */
 
-/* Allows only links that root has made, in directories where only root can make names. In any other
+/* Allows only links that root owns, in directories to which only root can write. In any other
  * directory another user could have replaced the link. */
 static int follow_root_alone(void *data, const char *path, const struct stat *link,
 			     const struct stat *dir, struct error *err)

@@ -11,15 +11,15 @@
 
 #include "base/cleanup.h"
 
-/* These values are from the kernel's drivers/acpi/event.c. The kernel has no header for programs
- * that defines them. */
+/* These values are from the file drivers/acpi/event.c of the kernel. No header that the kernel
+ * gives to programs defines them. */
 #define ACPI_FAMILY "acpi_event"
 #define ACPI_GROUP "acpi_mc_group"
 #define ACPI_ATTR_EVENT 1
-#define ACPI_EVENT_CLASS 20 /* an event begins with the device class, which has this many bytes */
+#define ACPI_EVENT_CLASS 20 /* an event begins with the device class; its size in bytes */
 static const char power_button[ACPI_EVENT_CLASS] = "button/power";
 
-/* The part of a list of netlink attributes that was not read yet. */
+/* The attributes of a netlink message that were not read yet. */
 struct attrs {
 	const uint8_t *at;
 	size_t left;
@@ -54,8 +54,8 @@ static bool next_attr(struct attrs *attrs, struct attr *out)
 	return true;
 }
 
-/* Finds the type and the attributes of the first generic netlink message. Returns false if the
- * message is shorter than its length says. */
+/* Finds the type and the attributes of the first generic netlink message. Returns false if fewer
+ * bytes than the message's length were received. */
 static bool open_message(const void *message, size_t len, uint16_t *type, struct attrs *out)
 {
 	const size_t heads = NLMSG_HDRLEN + GENL_HDRLEN;

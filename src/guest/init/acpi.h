@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The ACPI power button. The kernel reports it through its netlink group acpi_event. */
+/* Detects that the ACPI power button was pressed. The kernel reports this through its netlink group
+ * acpi_event. */
 #ifndef GUEST_ACPI_H
 #define GUEST_ACPI_H
 
@@ -14,8 +15,8 @@ int acpi_open(struct error *err);
 /* Reads all queued events. Returns true if the power button was pressed. */
 bool acpi_button_pressed(int fd);
 
-/* The two parsers of netlink messages. They are public for tests. */
-/* Returns the number of the netlink group. */
+/* The two functions that parse netlink messages. They are public so that tests can call them. */
+/* Returns the number of the netlink group, or -1 with err set. */
 int acpi_parse_group(const void *reply, size_t len, struct error *err);
 bool acpi_parse_button(const void *message, size_t len);
 

@@ -29,9 +29,9 @@ static bool serial_is(int block, const char *name, const char *serial)
 }
 
 /*
- * Returns the position of the serial, counted from 0, in the list of disks on the kernel's command
- * line. Returns -1 if the list does not have the serial. The host writes this list in the order of
- * the disks. It does this for a VMM that cannot give our serials to its disks (Firecracker,
+ * Returns the position of the serial number, counted from 0, in the list of disks on the kernel's
+ * command line. Returns -1 if the list does not have the serial number. The host adds this list, in
+ * the order of the disks, if the VMM cannot give serial numbers to its disks (Firecracker,
  * Hyper-V).
  */
 static int place_on_line(const char *serial)
@@ -47,9 +47,9 @@ static int place_on_line(const char *serial)
 	return -1;
 }
 
-/* Returns true if the disk has that unit number on its SCSI controller. The host chooses the unit
- * number. A name such as "sda" only shows which disk the kernel found first. The link <name>/device
- * leads to ".../<host>:<channel>:<target>:<unit>". */
+/* Returns true if the disk `name` has the unit number `unit` on its SCSI controller. The host
+ * chooses unit numbers, but a name such as "sda" depends on which disk the kernel finds first. The
+ * link <name>/device leads to ".../<host>:<channel>:<target>:<unit>". */
 static bool unit_is(int block, const char *name, int unit)
 {
 	char path[300], target[512];
@@ -115,15 +115,16 @@ int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
 {
 	struct error why = {0};
 
-	/* The disk is nearly always present already, so no socket for events is opened first. */
+	/* The disk is nearly always present already, so the code looks for it before it opens a
+	 * socket for events. */
 	if (find_disk(sys, serial, name))
 		return 0;
 	autoclose int events = uevent_open(err);
 	if (events < 0)
 		return -1;
 	for (;;) {
-		/* Looks again after the socket was opened, since the device may have come before
-		 * that. */
+		/* Looks for the disk again, since it may have appeared before the socket was
+		 * opened. */
 		if (find_disk(sys, serial, name))
 			return 0;
 		if (uevent_wait(events, deadline_ns, &why) == 0)

@@ -22,8 +22,9 @@
 #define HOME "/root"
 #define WAIT_DOUBLINGS 3
 
-/* Opens the device behind /dev/console. The last word of the file ACTIVE_CONSOLES is its name.
- * /dev/console itself cannot be a controlling terminal. */
+/* Opens the terminal device of the kernel's console. Its name is the last word of the file
+ * ACTIVE_CONSOLES. The code does not open /dev/console, because that cannot be a controlling
+ * terminal. */
 static int open_kernels_console(struct error *err)
 {
 	autofile FILE *file = fopen(ACTIVE_CONSOLES, "re");
@@ -40,7 +41,7 @@ static int open_kernels_console(struct error *err)
 }
 
 /* Starts a new POSIX session with the kernel's console as its terminal, and takes the console away
- * from any other POSIX session. The console becomes the descriptors 0, 1 and 2. */
+ * from any other POSIX session. The console becomes the file descriptors 0, 1 and 2. */
 static int take_kernels_console(struct error *err)
 {
 	autoclose int terminal = open_kernels_console(err);
@@ -50,8 +51,8 @@ static int take_kernels_console(struct error *err)
 		return -1;
 	if (setsid() < 0 || ioctl(terminal, TIOCSCTTY, 1) < 0)
 		return error_errno(err, errno, "the console cannot be a terminal");
-	/* Sets the modes of the terminal that a person needs, such as editing of lines and echo.
-	 * The console may have had other modes. */
+	/* Sets the modes of the terminal that a person needs, such as line editing and echo. An
+	 * earlier program may have set other modes. */
 	if (tcgetattr(terminal, &modes) == 0) {
 		modes.c_iflag = ICRNL | IXON | IUTF8;
 		modes.c_oflag = OPOST | ONLCR;
@@ -114,8 +115,8 @@ static void on_waited(struct loop *loop, void *data)
 	console_shell_start(shell);
 }
 
-/* Starts the next shell after the shell has ended. If each shell ends as soon as it has begun, for
- * example because the image has no shell, waits longer each time. */
+/* Starts a new shell if `pid` is the shell, which has exited. If each shell exits at once, for
+ * example because the image has no shell, waits longer each time before the next start. */
 void console_shell_reaped(struct console_shell *shell, pid_t pid)
 {
 	uint64_t least = limit_get(LIMIT_CONSOLE_SHELL_MS) * NS_PER_MS;

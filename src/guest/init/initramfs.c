@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program in the initramfs, which also has a kernel's modules and empty directories. Its only
- * task is to reach the root file system. The root file system is any ext4, on the disk whose serial
- * is "rootfs". No file of it is needed, and none of its programs runs as root unless the host asks
- * for the program.
+ * The program in the initramfs. The initramfs also has a kernel's modules and empty directories.
+ * The only task of the program is to mount the root file system. The root file system may be any
+ * ext4, on the disk whose serial number is "rootfs". This program needs no file of the root file
+ * system. A program of the root file system runs as root only if the host asks for it.
  *
  * If RAM_ROOT is on the kernel's command line, the initramfs itself is the root file system. The
- * host has then put the files of an image before the files of microagent. The files of microagent
- * are removed after use, since they take memory.
+ * host has then made an initramfs from the files of an image and the files of microagent. The files
+ * of microagent are removed after use, since they use memory.
  */
 #include "guest/init/initramfs.h"
 
@@ -38,8 +38,8 @@
 #define RAM_ROOT "microagent.root=ram"
 
 /* A mount option that stops ext4 from reading bitmaps in the background. Since Linux 5.13, ext4
- * reads the bitmaps of all block groups after a mount. The sessions of a template would not share
- * the memory of these bitmaps. */
+ * reads the bitmaps of all block groups after a mount. These bitmaps would use memory of each
+ * session that is restored from a template, because sessions cannot share this memory. */
 #define NO_PREFETCH "no_prefetch_block_bitmaps"
 
 #ifndef MODULE_INIT_COMPRESSED_FILE
@@ -68,10 +68,10 @@ static int mount_root_disk(const char *where, unsigned long flags, const char *o
 	return 0;
 }
 
-/* Loads the modules whose paths the list names. The list has one path in each line, and its order
- * is kept. Removes each file after it was loaded, which frees memory of the initramfs. A missing
- * list, a missing file and a built-in module are not failures. Any other failure is printed on the
- * console, and code that needs the module fails later. */
+/* Loads the kernel modules whose paths are in the list, in the order of the list. The list has one
+ * path in each line. Removes the file of each module after it was loaded, which frees memory of the
+ * initramfs. Ignores that the list or a file is missing, and that a module is built in. Prints any
+ * other failure on the console. Code that needs such a module fails later. */
 static void load_modules(void)
 {
 	autofile FILE *file = fopen(MODULES_LIST, "re");
@@ -95,7 +95,7 @@ static void load_modules(void)
 	}
 }
 
-/* Removes the list of modules, and any module file that is left. They are of no use after the
+/* Removes the list of modules, and the module files that still exist. They are not needed after the
  * modules were loaded. */
 static void drop_modules(void)
 {
@@ -110,14 +110,14 @@ static void drop_modules(void)
 	unlink(MODULES_LIST);
 }
 
-/* Fails if well-known programs of the root file system are for another architecture. Without this
- * check, each command would fail with an error that does not name the reason. The host reads no
- * file system, so it has not checked an image that was given by its path. */
+/* Fails if well-known programs of the root file system are for another architecture. Otherwise each
+ * command would fail with an error that does not say why. The host does not read file systems, so
+ * it cannot check an image that a user has given by its path. */
 static int check_root_programs(struct error *err)
 {
 	static const char *const programs[] = {"/bin/sh", "/sbin/init", "/usr/bin/env"};
 	enum architecture machine = architecture_of_host(), has;
-	char head[64]; /* the beginning of the program's file, for an ELF header */
+	char head[64]; /* the beginning of the program's file, with the ELF header */
 
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
 		autoclose int fd = open(programs[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -134,13 +134,13 @@ static int check_root_programs(struct error *err)
 }
 
 /*
- * Opens the file of this program through a separate mount, which is read-only and which no path
- * reaches. The agent and its helpers are executed through that descriptor.
+ * Opens the file of this program through a separate read-only mount that has no mount point. The
+ * agent and all other roles are executed from this file descriptor.
  *
- * A container whose image makes the agent execute /proc/self/exe gets a handle on the file
- * (CVE-2019-5736 of runc). Because of the mount, the container cannot change the file, nor even its
- * mode. Kernels before 5.12 have no mount_setattr(). With such a kernel the function prints a line
- * on the console, and opens the program without the mount.
+ * An image can make the agent execute /proc/self/exe in a container, and the container then can
+ * open the program's file (CVE-2019-5736 of runc). Because the mount is read-only, the container
+ * can change neither the file nor its mode. Kernels before 5.12 do not have mount_setattr(). With
+ * such a kernel the function prints a line on the console, and opens the file without the mount.
  */
 static int open_program(struct error *err)
 {
@@ -159,9 +159,9 @@ static int open_program(struct error *err)
 	return steal_fd(&self);
 }
 
-/* Mounts the early file systems, opens this program and loads the modules. initramfs_leave() and
- * initramfs_stay() both begin with this. *self becomes a descriptor of this program, which the
- * caller closes. */
+/* Mounts the early file systems, opens this program and loads the modules. It is the first step of
+ * initramfs_leave() and of initramfs_stay(). Sets *self to a file descriptor of this program, which
+ * the caller closes. */
 static int enter_disk(int *self, struct error *err)
 {
 	umask(022);
@@ -184,9 +184,10 @@ int initramfs_leave(int *program_fd, struct error *err)
 		drop_modules();
 		mounts_early_end();
 	} else {
-		/* A file system that was enlarged has inode tables that are not initialized.
-		 * noinit_itable stops ext4 from writing zeros to them in the background. These
-		 * zeros would count against the quota of a disk that is not used. */
+		/* A file system that was grown has inode tables that are not initialized. With
+		 * noinit_itable, ext4 does not write zeros to these tables in the background. The
+		 * zeros would use space on the host, although no file needs that part of the
+		 * disk. */
 		if (mount_root_disk(NEW_ROOT, 0, "noinit_itable", err) < 0)
 			return -1;
 		mounts_early_end();
@@ -203,7 +204,8 @@ int initramfs_leave(int *program_fd, struct error *err)
 
 int initramfs_stay(int *program_fd, struct error *err)
 {
-	/* An error of the file system must not cause a panic, whatever setting the image has. */
+	/* An error of the file system must not cause a panic of the kernel, even if the image has
+	 * that setting. */
 	static const char options[] = "errors=remount-ro";
 	autoclose int self = -1;
 

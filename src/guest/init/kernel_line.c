@@ -27,7 +27,8 @@ bool kernel_line_value(const char *front, char *out, size_t size)
 
 bool kernel_line_says(const char *word)
 {
-	/* Has room for a NUL only, so the command line must have the word without a value. */
+	/* A buffer for the NUL only. So kernel_line_value() returns true only if nothing follows
+	 * `word` in the command line's word. */
 	char nothing[1];
 
 	return kernel_line_value(word, nothing, sizeof(nothing));

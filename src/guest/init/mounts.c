@@ -18,13 +18,13 @@ struct mount_row {
 	const char *type, *target;
 	unsigned long flags;
 	const char *options;
-	mode_t mode; /* the mode of the mount point, if this program makes it */
+	mode_t mode; /* the mode of the mount point, if this program creates it */
 	bool early;  /* the file system is also mounted in the initramfs */
-	bool quiet;  /* a failure is not reported, since many kernels lack this type */
+	bool quiet;  /* a failure is not reported, since many kernels lack this file system */
 };
 
-/* The guest's file systems, in the order in which they are mounted. Some mount points lie in file
- * systems that stand before them in the table. */
+/* The guest's file systems, in the order in which they are mounted. The order matters, since some
+ * mount points are in file systems that come earlier in the table. */
 static const struct mount_row mount_table[] = {
 	{"devtmpfs", "/dev", MS_NOSUID | MS_NOEXEC, "mode=0755", 0755, true, false},
 	{"proc", "/proc", MS_NOSUID | MS_NOEXEC | MS_NODEV, NULL, 0555, true, false},
@@ -39,7 +39,7 @@ static const struct mount_row mount_table[] = {
 static int mount_one(const struct mount_row *row)
 {
 	if (mkdir(row->target, row->mode) == 0)
-		chmod(row->target, row->mode); /* the umask has removed bits */
+		chmod(row->target, row->mode); /* mkdir() has cleared the bits of the umask */
 	return mount(row->type, row->target, row->type, row->flags, row->options);
 }
 
@@ -95,13 +95,13 @@ void mounts_root(void)
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		if (symlink(links[i][0], links[i][1]) < 0 && errno != EEXIST)
 			console_line("cannot make %s: %s", links[i][1], strerror(errno));
-	/* /tmp is on the root file system. It is made if the image has none. */
+	/* /tmp is a directory of the root file system, and is created if the image has none. */
 	if (stat("/tmp", &st) < 0 && mkdir("/tmp", 01777) == 0)
 		chmod("/tmp", 01777);
 }
 
-/* Decodes a path of mountinfo, in which blank, tab, newline and backslash are a backslash and three
- * octal digits. */
+/* Decodes a path of /proc/self/mountinfo. In this file a space, tab, newline or backslash of a path
+ * is written as a backslash and three octal digits. */
 static void unescape_path(char *path)
 {
 	char *to = path;
@@ -119,7 +119,7 @@ static void unescape_path(char *path)
 
 char *mounts_block_path(char *line)
 {
-	/* The fields are: id, parent, major:minor, root, mount point, ... */
+	/* The first fields of a line are: id, parent, major:minor, root, mount point, ... */
 	char *rest = NULL, *fields[5];
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
@@ -128,7 +128,7 @@ char *mounts_block_path(char *line)
 			return NULL;
 	}
 	if (strncmp(fields[2], "0:", 2) == 0)
-		return NULL; /* in memory, or a share: no disk of the guest has to be written */
+		return NULL; /* no block device: the file system is in memory or is a share */
 	unescape_path(fields[4]);
 	return fields[4];
 }
@@ -139,8 +139,8 @@ static void end_one(const char *path)
 
 	if (fd >= 0 && syncfs(fd) < 0)
 		console_line("cannot write %s back: %s", path, strerror(errno));
-	/* The remount fails if a process that cannot be killed has a file open for writing. Then
-	 * only the syncfs() above has an effect. */
+	/* The remount fails if a process that cannot be killed has a file open for writing. In that
+	 * case the data was at least written by syncfs(). */
 	mount(NULL, path, NULL, MS_REMOUNT | MS_RDONLY, NULL);
 }
 
@@ -205,8 +205,8 @@ int mounts_write_back(struct error *err)
 		const char *path = paths[i - 1];
 		autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-		/* Another mount may hide a file system. Then no path leads to the file system, and
-		 * no process writes to it. */
+		/* A file system that another mount hides cannot be opened by its path. It is not
+		 * written back here, since usually no process writes to it. */
 		if (fd >= 0 && syncfs(fd) < 0)
 			got = error_errno(err, errno, "cannot write %s back", path);
 	}

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program /init of the initramfs, which becomes PID 1 of the root file system.
+ * The program /init of the initramfs. It is PID 1 and stays PID 1 after the root file system was
+ * mounted.
  *
- * PID 1 does the work that must not fail. It reaps processes, holds the agent's listening socket,
- * starts the agent again when the agent dies, and ends the machine in order. PID 1 parses no JSON.
- * From the host and from the workload it reads only single bytes, and from the kernel netlink
- * messages.
+ * PID 1 does the work that must not fail. It reaps processes, keeps the agent's listening socket
+ * open, starts the agent again when the agent exits, and ends the machine in order. PID 1 parses no
+ * JSON. It reads only single bytes from the agent, and messages and events from the kernel.
  *
  * The machine ends in these steps. PID 1 sends a byte to the agent and SIGTERM to all processes,
- * and then reaps until it has no child. At that point no process of the guest is left, since
- * orphans become children of PID 1. Meanwhile the agent ends its commands (after
- * LIMIT_POWER_GRACE_MS), sends the last messages to the host and exits. A second later PID 1 kills
- * every process that is left.
+ * and then reaps until it has no child. At that point no other process of the guest runs, since
+ * orphans become children of PID 1. Meanwhile the agent gives its commands LIMIT_POWER_GRACE_MS
+ * milliseconds to exit, kills those that still run, sends the last messages to the host and exits.
+ * One second after that time PID 1 kills every process that still runs.
  */
 #include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
 
@@ -51,11 +51,11 @@
 #define OOM_FILE "/proc/self/oom_score_adj"
 #define OOM_SPARED "-999"
 #define LINK_WORD \
-	"microagent.link" /* on the kernel's command line: PID 1 must dial the link to the host */
-/* The time over which the restarts of the agent are counted. */
+	"microagent.link" /* on the kernel's command line: PID 1 must connect the link */
+/* The time in which LIMIT_AGENT_RESTARTS restarts of the agent are allowed. */
 #define RESTART_WINDOW_NS (60 * NS_PER_S)
-/* The time that the agent itself gets after the grace of its commands, before it is killed. Killed
- * processes get the same time to disappear. */
+/* How much longer than its commands the agent may take to exit before it is killed. After the kill,
+ * PID 1 waits for the same time until all processes are gone. */
 #define END_SLACK_NS NS_PER_S
 
 struct power_key {
@@ -66,7 +66,7 @@ struct power_key {
 struct pid1 {
 	struct loop *loop;
 	int program_fd, listen_fd;
-	int link_fd;  /* the descriptor of the link to the host; -1: there is no link */
+	int link_fd;  /* the file descriptor of the link to the host; -1: there is no link */
 	int agent_fd; /* PID 1's end of the socket pair to the agent; -1: there is no agent */
 	struct power_key keys[POWER_KEYS];
 	struct loop_watch *agent_watch;
@@ -85,15 +85,16 @@ static int listen_for_host(struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, errno, "this kernel has no vsock");
-	/* The backlog is as large as possible, since vsock resets connections that find no room in
-	 * it. Only the agent refuses connections, by a limit of its own. */
+	/* The backlog is as large as possible, since vsock resets a connection for which the
+	 * backlog has no room. The agent has its own limit for connections. */
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, SOMAXCONN) < 0)
 		return error_errno(err, errno, "cannot listen on vsock port %d", AGENT_PORT);
 	return steal_fd(&fd);
 }
 
-/* Connects the link to the host, which listens before the machine runs. Returns the descriptor, or
- * -1 on failure. Without a link the agent still has its vsock port. */
+/* Connects the link to the host. The host already listens when the machine starts. Returns the file
+ * descriptor, or -1 on failure. Without a link the host reaches the agent only through the vsock
+ * port. */
 static int dial_link(void)
 {
 	const struct sockaddr_vm addr = {
@@ -107,7 +108,7 @@ static int dial_link(void)
 	return -1;
 }
 
-/* Brings up the loopback interface, by which programs of a guest without a network can still reach
+/* Brings up the loopback interface, so that programs of a guest without a network can connect to
  * each other. */
 static void raise_loopback(void)
 {
@@ -132,8 +133,8 @@ static void become_agent(const int from[AGENT_FD_COUNT])
 	if (oom_fd >= 0 && write(oom_fd, OOM_SPARED, strlen(OOM_SPARED)) < 0)
 		console_line("%s: %s", OOM_FILE, strerror(errno));
 	cleanup_close(&oom_fd);
-	/* Gives the descriptors the numbers of enum agent_fd. All other descriptors have
-	 * close-on-exec. */
+	/* Gives the file descriptors the numbers of enum agent_fd. All other file descriptors have
+	 * the flag close-on-exec. */
 	for (int i = AGENT_FD_LISTEN; i < count; i++) {
 		high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 64);
 		if (high[i] < 0)
@@ -219,7 +220,7 @@ static void on_agent_deadline(struct loop *loop, void *data)
 	struct pid1 *p = data;
 
 	if (p->killed)
-		power_off(); /* a process that survives SIGKILL hangs in a file system */
+		power_off(); /* a process that SIGKILL does not end hangs in the kernel */
 	p->killed = true;
 	kill(-1, SIGKILL);
 	if (!loop_add_timer(loop, clock_mono_ns() + END_SLACK_NS, on_agent_deadline, p, NULL))
@@ -266,9 +267,9 @@ static void on_child_ended(struct loop *loop, int number, void *data)
 	reap_children(data);
 }
 
-/* Handles the signals that the power-off programs of images send to PID 1. Also handles the signal
- * that the kernel sends for Ctrl-Alt-Del. A VMM without a power button presses these keys
- * instead. */
+/* Handles the signals that ask PID 1 to end the machine. Programs of images, such as poweroff, send
+ * some of them. The kernel sends SIGINT for Ctrl-Alt-Del. A VMM without a power button presses
+ * these keys. */
 static void on_power_signal(struct loop *loop, int number, void *data)
 {
 	(void)loop;
@@ -309,8 +310,8 @@ static int pid1_run(int program_fd, bool shell, struct error *err)
 
 	setrlimit(RLIMIT_NOFILE, &files);
 	/* A guest without a vsock device reaches the host through a virtio-serial port. PID 1 keeps
-	 * this port open, as it keeps the listening socket otherwise. Only one process at a time
-	 * may open the port. */
+	 * this port open for the next agent, as it does with the listening socket of a guest with
+	 * vsock. The port can be opened only once at a time. */
 	p.listen_fd = kernel_line_says(PORT_WORD) ? port_open(err) : listen_for_host(err);
 	if (p.listen_fd < 0)
 		return -1;
@@ -325,14 +326,14 @@ static int pid1_run(int program_fd, bool shell, struct error *err)
 	if (start_agent(&p, err) < 0)
 		return -1;
 
-	/* The next steps come after the agent's start, since the agent can serve the host without
-	 * them. */
+	/* The next steps come after the agent's start, so that they do not delay the agent, which
+	 * does not need them. */
 	p.console = (struct console_shell){.loop = p.loop, .program_fd = program_fd};
 	if (shell)
 		console_shell_start(&p.console);
 	raise_loopback();
-	/* Listens to ACPI and to all keyboards with a power key, since a machine may have
-	 * either. */
+	/* Watches ACPI events and all keyboards with a power key, since a machine may have either
+	 * of them. */
 	keys = power_keys_open("/dev/input", key_fds);
 	acpi_fd = acpi_open(NULL);
 	if (acpi_fd >= 0)

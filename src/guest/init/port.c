@@ -16,11 +16,12 @@
 #define PORTS "/sys/class/virtio-ports"
 #define WAIT_NS (10 * NS_PER_S)
 
-/* Returns true if the device is the port to the host. The kernel has the name of a port in a file,
- * as one line. */
+/* Returns true if the device is the port to the host. The file `name` of a port in sysfs has the
+ * port's name and a newline. */
 static bool is_ours(const char *device)
 {
-	/* The newline of the file takes the place of the NUL. */
+	/* sizeof(PORT_NAME) counts a NUL. The file has a newline instead, so `name` has the right
+	 * size. */
 	char path[sizeof(PORTS) + 300], name[sizeof(PORT_NAME)];
 	ssize_t n;
 

@@ -5,12 +5,12 @@
 
 #include "base/error.h"
 
-/* A word of the kernel's command line, which means that the machine has the port. */
+/* The word of the kernel's command line that says that the machine has this port. */
 #define PORT_WORD "microagent.port"
 #define PORT_NAME "microagent"
 
-/* Waits for the port, and opens it as non-blocking. In a blocking write that waits for room, the
- * kernel would use all the time of a processor. Returns the descriptor, or -1 on failure. */
+/* Waits until the port exists, and opens it as non-blocking. While a blocking write waits for room,
+ * the kernel would keep a processor busy. Returns the file descriptor, or -1 with err set. */
 int port_open(struct error *err);
 
 #endif

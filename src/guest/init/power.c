@@ -11,23 +11,24 @@
 
 static void end_machine(int how, const char *last_line) __attribute__((noreturn));
 
-/* Writes the file systems to the disk, and ends the machine. Before the end, prints last_line on
- * the console unless it is NULL. `how` is the argument of reboot(). */
+/* Writes the changed data of the file systems to the disk, and ends the machine. Prints last_line
+ * on the console first, unless last_line is NULL. `how` is the argument of reboot(). */
 static void end_machine(int how, const char *last_line)
 {
 	mounts_end();
 	if (last_line)
 		console_line("%s", last_line);
 	reboot(how);
-	/* reboot() returns only if this process has no right to end the machine, as in a container
-	 * or a test. */
+	/* reboot() returns only if this process may not end the machine, as in a container or a
+	 * test. */
 	_exit(125);
 }
 
-/* A word of the kernel's command line, for a VMM that has no power-off and ends when the processor
- * is reset (Firecracker's ACPI has no S5). For such a VMM a reset may be an orderly end or a
- * failure. The host tells the two apart by the agent's message that the machine is ending. If the
- * host has cut off the agent, it uses the console's last line instead. */
+/* A word of the kernel's command line. It is for a VMM that has no power-off and exits when the
+ * processor is reset, such as Firecracker, whose ACPI has no S5. A reset of such a machine may be
+ * an orderly end or a failure. It is an orderly end if the agent has sent the message that the
+ * machine is ending. If the host has cut the connection to the agent, the console's last line shows
+ * an orderly end. */
 #define BY_RESET "microagent.poweroff=reset"
 
 void power_off(void)
@@ -38,8 +39,8 @@ void power_off(void)
 }
 
 /* A word of the kernel's command line, for a VMM that boots a machine again after a reset
- * (Virtualization.framework). With a reset the machine would fail again and again. So a failure
- * switches the machine off. */
+ * (Virtualization.framework). A machine that is reset after a failure would fail again and again,
+ * so power_fail() switches it off instead. */
 #define FAIL_BY_OFF "microagent.fail=off"
 
 void power_fail(const char *reason)

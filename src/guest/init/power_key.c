@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The power key of a keyboard. An arm64 machine without firmware has no ACPI and so no ACPI power
- * button. Virtualization.framework only presses a button on a GPIO line, which the kernels of cloud
- * images do not support. QEMU can also press a key of a virtio keyboard.
+ * Detects that the power key of a keyboard was pressed. An arm64 machine without firmware has no
+ * ACPI, so it has no ACPI power button. The host then uses a key of a virtio keyboard, which QEMU
+ * can press. Virtualization.framework can only press a button on a GPIO line, which the kernels of
+ * cloud images do not support.
  */
 #include "guest/init/power_key.h"
 

@@ -28,7 +28,7 @@ int uevent_wait(int fd, uint64_t deadline_ns, struct error *err)
 
 	if (fd_wait(fd, POLLIN, deadline_ns, err) < 0)
 		return -1;
-	/* Drops all queued events, since one event is enough to look for the device again. */
+	/* Drops all queued events, since after one event the caller looks for the device again. */
 	while (recv(fd, event, sizeof(event), 0) > 0 || errno == ENOBUFS)
 		;
 	return 0;

@@ -7,10 +7,11 @@
 
 #include "base/error.h"
 
-/* Returns a socket that gets a message for each new device from now on. The caller must open the
- * socket before it looks for a device for the first time. Otherwise it could miss the device. */
+/* Returns a socket that gets a message for each device that appears from now on. The caller must
+ * look for its device once more after this call. Otherwise it misses a device that has appeared
+ * before. */
 int uevent_open(struct error *err);
-/* Waits for a message. Returns 0 when a device may have come, or -1 with ERR_TIMEOUT at the
+/* Waits for a message. Returns 0 when a device may have appeared, or -1 with ERR_TIMEOUT at the
  * deadline. */
 int uevent_wait(int fd, uint64_t deadline_ns, struct error *err);
 
