@@ -163,7 +163,7 @@ static void on_agent_byte(struct loop *loop, int fd, uint32_t events, void *data
 	if (n == 1 && byte == INIT_POWER_OFF)
 		stop_machine(p);
 	else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		loop_remove(steal_ptr(&p->agent_watch)); /* the agent will exit now */
+		loop_remove(steal_ptr(&p->agent_watch)); /* the agent has closed its socket */
 }
 
 static int start_agent(struct pid1 *p, struct error *err)

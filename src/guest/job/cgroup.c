@@ -21,8 +21,8 @@
 #include "guest/job/session.h"
 
 #define TREE_NAME "microagent"
-/* Each time a command ends, the agent tries to remove at most this many cgroups of earlier
- * commands. */
+/* How many cgroups of earlier commands the agent tries to remove, at most, each time that a command
+ * ends. */
 #define SWEEP 8
 
 struct name {
@@ -44,8 +44,8 @@ static int write_digit(int dirfd, const char *file, const char *digit)
 	return fd >= 0 && write(fd, digit, 1) == 1 ? 0 : -1;
 }
 
-/* Removes the empty cgroups that an earlier agent has left. No agent owns their commands any more.
- * Also makes sure that new cgroups get numbers that no old cgroup has. */
+/* Removes the empty cgroups of an earlier agent. Also chooses the next number so that no new cgroup
+ * gets the number of an old one. */
 static void end_leftovers(struct cgroup_tree *tree)
 {
 	autodir DIR *dir = NULL;
@@ -106,11 +106,12 @@ void cgroup_tree_open(struct cgroup_tree *tree, const char *mount)
 	if (tree->dirfd < 0)
 		return;
 	if (faccessat(tree->dirfd, "cgroup.kill", W_OK, 0) < 0) {
-		/* Before Linux 5.14 session_kill() is used instead. */
+		/* The kernel cannot kill a cgroup before Linux 5.14. Then session_kill() is
+		 * used. */
 		close(steal_fd(&tree->dirfd));
 		return;
 	}
-	/* If an earlier agent has ended during a save, the tree is still frozen. */
+	/* If an earlier agent has exited during a save, the tree is still frozen. */
 	write_digit(tree->dirfd, "cgroup.freeze", "0");
 	cgroup_kill_all(tree);
 	end_leftovers(tree);
@@ -139,7 +140,7 @@ void cgroup_tree_close(struct cgroup_tree *tree)
 	if (tree->dirfd >= 0) {
 		if (!tree->lent)
 			unlinkat(tree->dirfd, "../" TREE_NAME,
-				 AT_REMOVEDIR); /* fails if not empty */
+				 AT_REMOVEDIR); /* fails if it is not empty */
 		close(tree->dirfd);
 	}
 	free(tree->left);
@@ -177,7 +178,7 @@ static void keep_for_later(struct cgroup_tree *tree, uint64_t number)
 		uint64_t *grown = realloc(tree->left, room * sizeof(*grown));
 
 		if (!grown)
-			return; /* an empty cgroup is left, which does no harm */
+			return; /* without memory, an empty cgroup stays, which does no harm */
 		tree->left = grown;
 		tree->left_room = room;
 	}

@@ -14,7 +14,7 @@ static struct clone_args clone_arguments(uint64_t flags, int cgroup_fd, int *pid
 		.flags = flags | CLONE_PIDFD | (cgroup_fd >= 0 ? CLONE_INTO_CGROUP : 0),
 		.pidfd = (uint64_t)(uintptr_t)pidfd,
 		/* With CLONE_PARENT the child gets the exit signal of the process that calls
-		 * clone3(), and clone3() fails if a signal is given here. */
+		 * clone3(), and clone3() fails if exit_signal has a value. */
 		.exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD,
 		.cgroup = cgroup_fd >= 0 ? (uint64_t)cgroup_fd : 0,
 	};
@@ -29,15 +29,15 @@ pid_t clone_fork(uint64_t namespaces, int cgroup_fd, int *pidfd)
 }
 
 /*
- * Calls clone3() and, in the child, entry(data). After the system call the child has the parent's
- * registers and uses the parent's stack. The child must not run compiled code in this function's
- * frame. The compiler may use one slot of the frame for different values in two branches, and the
- * child would overwrite a value of the parent. So the assembly calls `entry`, with a stack pointer
- * below everything that the parent has on the stack.
+ * Calls clone3() and, in the child, entry(data). After the system call the child has a copy of the
+ * parent's registers and uses the parent's stack. If the child ran compiled code of this function,
+ * it could overwrite values of the parent, since the compiler may use the same memory of the stack
+ * for different values in two branches. So the assembly code calls `entry` directly, with a stack
+ * pointer below all that the parent uses of the stack.
  */
 #if defined(MICROAGENT_SANITIZE)
-/* A build with sanitizers has no clone3_calling(). A child would mark memory of the stack as
- * poisoned, and that mark would still be there in the parent. */
+/* A build with sanitizers has no clone3_calling(). The child would mark memory of the shared stack
+ * as poisoned, and the parent would then fail on this memory. */
 #elif defined(__x86_64__)
 static long clone3_calling(struct clone_args *args, void (*entry)(void *), void *data)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The environment of a command. It has the agent's few defaults, then the variables of the run
- * config, then those of the request. If a variable has several values, the last one counts. */
+/* The environment of a command. It has a few defaults of the agent, then the variables of the run
+ * config, then the variables of the request. If a variable occurs several times, its last value is
+ * used. */
 #ifndef GUEST_ENVIRON_H
 #define GUEST_ENVIRON_H
 
@@ -13,14 +14,14 @@
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* Checks `env`, which is an object of strings or NULL. Fails with ERR_INVALID if a key is empty or
- * has a '=', or if a value is not a string; the error names that key. `path` is the object's name
- * in messages. */
+ * has a '=', or if a value is not a string; the error names the key. `path` is the name of the
+ * object in error messages. */
 int environ_check(json_t *env, const char *path, struct error *err);
 
 /*
  * Returns an array of "KEY=VALUE" that ends with NULL. The caller frees it with environ_free().
  * `config` and `request` must have been checked, and each may be NULL. If `terminal` is true, the
- * array has TERM.
+ * array has the variable TERM. Returns NULL with err set if there is no memory.
  */
 char **environ_build(const struct user *user, bool terminal, json_t *config, json_t *request,
 		     struct error *err);

@@ -78,8 +78,8 @@ void job_table_sweep(struct job_table *table)
 	}
 }
 
-/* Moves the job from the list of live jobs to the list of dead ones. Removes its timers and
- * streams, so that they do not call the job any more. */
+/* Moves the job from the list of live jobs to the list of dead jobs. Removes the timers and streams
+ * of the job, so that no event calls the job any more. */
 static void job_bury(struct job *job)
 {
 	struct job_table *table = job->table;
@@ -130,7 +130,7 @@ static void record_end(struct job *job, const siginfo_t *info)
 	end->ended_ns = clock_real_ns();
 	end->elapsed_ms = (int64_t)((clock_mono_ns() - job->began_ns) / NS_PER_MS);
 	if (end->start_error[0])
-		return; /* record_failure() has set the exit code already */
+		return; /* record_failure() has already set the exit code */
 	if (info->si_code == CLD_EXITED) {
 		end->exit_code = info->si_status;
 	} else {
@@ -152,8 +152,8 @@ static void on_program_exit(struct loop *loop, int fd, uint32_t events, void *da
 	(void)events;
 	if (waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)
 		return;
-	/* A very short command can end before the agent has read the status pipe. So the messages
-	 * that are left in the pipe are read now. */
+	/* A very short command can end before the agent has read the status pipe. So the agent
+	 * reads the messages of the pipe now. */
 	while (job->state == JOB_STARTING || job->state == JOB_HELD)
 		job_hear(job);
 	loop_remove(steal_ptr(&job->exit_watch));
@@ -205,7 +205,7 @@ static void job_hear(struct job *job)
 			job->owner->held(job->data);
 		return;
 	}
-	/* At this point the program runs, or the message has the reason why it does not run. */
+	/* The program runs, or the message says why it does not run. */
 	loop_remove(steal_ptr(&job->status_watch));
 	close(steal_fd(&job->status_fd));
 	job->state = JOB_RUNNING;
@@ -230,7 +230,7 @@ void job_release(struct job *job)
 	if (job->state != JOB_HELD || job->released)
 		return;
 	job->released = true;
-	/* A failure is ignored: if the child is gone, its pidfd reports that. */
+	/* A failure is ignored: if the child has exited, its pidfd reports that. */
 	(void)spawn_release(job->status_fd, NULL);
 }
 
@@ -283,15 +283,15 @@ void job_hang_up(struct job *job)
 {
 	uint64_t until = limit_deadline(LIMIT_HANG_UP_MS);
 
-	/* A hang-up of the terminal has an effect only on a running program, so any other job is
+	/* A hangup of the terminal has an effect only on a running program. So a job without one is
 	 * killed. */
 	if (!job->terminal || !job_is_running(job)) {
 		job_abandon(job);
 		return;
 	}
 	job->owner = NULL;
-	/* When the terminal closes, the kernel sends SIGHUP to the session's leader and to the
-	 * process group in the foreground. */
+	/* When the terminal closes, the kernel sends SIGHUP to the leader of the terminal's POSIX
+	 * session and to the process group in the foreground. */
 	job_io_close(job);
 	loop_remove(job->timeout);
 	job->timeout = loop_add_timer(job->table->loop, until, on_hang_up_late, job, NULL);
@@ -314,8 +314,8 @@ void job_signal(struct job *job, int signal)
 		group = foreground > 0 ? foreground : group;
 	}
 	/* The process was not reaped yet, so its pid cannot belong to another process. Before the
-	 * child's setsid() there is no process group of that id, and the signal goes to the
-	 * process. */
+	 * child has called setsid(), there is no process group of that id. The signal is then sent
+	 * to the process itself. */
 	if (kill(-group, signal) < 0 && errno == ESRCH)
 		proc_signal(&job->proc, signal, NULL);
 }
@@ -332,8 +332,8 @@ static int job_spawn(struct job *job, const struct job_spec *spec, struct child_
 		.terminal = spec->terminal,
 		.cgroup_fd = job->cgroup.fd,
 		.program_fd = spec->program_fd,
-		/* In a frozen cgroup the child never reaches its execve(). With vfork the agent
-		 * would wait for that execve(), so the child is forked. */
+		/* In a frozen cgroup the child does not reach its execve(). With vfork the agent
+		 * would be stopped until that execve(), so fork is used instead. */
 		.may_block = spec->may_block || (job->cgroups && job->cgroups->frozen),
 		.traced = spec->traced,
 		.rlimits = spec->rlimits,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The declarations that job.c (start and end) and job_io.c (pipes) share. Each of the two files
- * calls the other. To read a pipe may end the job, and after the end of the program only certain
- * bytes are still read. */
+/* The declarations that job.c (start and end of jobs) and job_io.c (their pipes) share. Each of
+ * these files calls the other: the last read of a pipe may end the job, and the end of the program
+ * limits what is still read. */
 #ifndef GUEST_JOB_IMPL_H
 #define GUEST_JOB_IMPL_H
 
@@ -13,9 +13,9 @@ enum job_state { JOB_STARTING, JOB_HELD, JOB_RUNNING, JOB_DRAINING, JOB_ENDED };
 struct job_pipe {
 	int fd; /* the agent's end of the pipe; -1: the pipe has ended */
 	struct loop_watch *watch;
-	bool paused; /* nothing is read, since the owner had no room */
-	/* How many bytes were in the pipe at the program's end and were not read yet. Used in the
-	 * state DRAINING. */
+	bool paused; /* the agent does not read, since the owner had no room for output */
+	/* How many bytes were in the pipe when the program exited, and were not read yet. Used in
+	 * the state DRAINING. */
 	size_t owed;
 };
 
@@ -23,14 +23,14 @@ struct job {
 	struct job_table *table;
 	struct list_link link;
 	enum job_state state;
-	const struct job_owner *owner; /* the functions of the owner; NULL: the job was abandoned */
+	const struct job_owner *owner; /* the owner's functions; NULL: the job was abandoned */
 	void *data;
 
 	struct proc proc;
 	struct cgroup cgroup;
 	struct cgroup_tree
 		*cgroups; /* the tree of the cgroup; NULL: the cgroup was given in the job_spec */
-	pid_t session;	  /* the session id, which is the pid of the command */
+	pid_t session;	  /* the command's pid, which is also its POSIX session id */
 	struct loop_watch *exit_watch, *timeout, *drain_timer;
 	int status_fd;
 	struct loop_watch *status_watch;
@@ -41,54 +41,57 @@ struct job {
 	void *gone_data;
 
 	struct job_pipe out[JOB_STREAMS];
-	/* The agent's copies of the child's ends of the pipes or of the terminal. They are open
-	 * until the program has ended. Without them the agent would get an event each time that the
-	 * program closes one, which is of no use. On one processor each event would cost two
-	 * switches between processes. */
+	/* The agent's copies of the child's ends of the pipes or of the terminal. They stay open
+	 * until the program has exited. Otherwise the agent would get a useless event each time
+	 * that the program closes such an end. On one processor each event would cost two switches
+	 * between processes. */
 	int held[JOB_STREAMS];
-	/* The command has a terminal: out[JOB_STDOUT].fd is its master, and stdin_fd a duplicate of
-	 * that. */
+	/* The command has a terminal. out[JOB_STDOUT].fd is then the terminal's master, and
+	 * stdin_fd is a duplicate of the master. */
 	bool terminal;
-	int stdin_fd; /* the agent's end of stdin; -1: there is none, or it was closed */
+	int stdin_fd; /* the agent's end of stdin; -1: it does not exist or was closed */
 	struct loop_watch *stdin_watch;
 
-	char *program, *cwd; /* copies of the program's name and the directory, for messages */
+	char *program, *cwd; /* copies of the names of program and directory, for messages */
 	struct user user;
 	bool has_user;
-	/* The job's number for the witness; 0: the witness wants no call for its end. */
+	/* The job's number for the table's observer. 0: the observer wants no call when the job
+	 * ends. */
 	uint64_t witnessed;
-	uint64_t began_ns; /* the start by the monotonic clock, in ns */
+	uint64_t began_ns; /* the time of the start by the monotonic clock, in ns */
 	struct job_end end;
 };
 
-/* The child's ends of the streams. The agent closes or keeps them when the child has got them. */
+/* The child's ends of the streams. The agent closes or keeps its copies of them when the child was
+ * started. */
 struct child_ends {
-	int fds[3]; /* the descriptors for spawn_spec.fds; fds[0] may be the table's /dev/null */
-	int own[3]; /* those descriptors of fds that the agent must close; -1: none */
+	int fds[3]; /* what spawn_spec.fds gets; fds[0] may be the table's /dev/null */
+	int own[3]; /* those of `fds` that the agent must close; -1: none */
 };
 
 /* The functions of job_io.c are declared below. */
-/* Opens the streams of a command that will be started. */
+/* Opens the streams of a command that will be started. Returns -1 with err set on failure. */
 int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends *ends,
 		struct error *err);
-/* Closes the child's ends of the streams, or keeps them in job->held. Called when the child has got
- * its ends, or could not be started. */
+/* Closes the child's ends of the streams, or keeps them in job->held. Called when the child was
+ * started, or when it could not be started. */
 void job_io_hold(struct job *job, struct child_ends *ends);
-/* Starts to read and write, when the state RUNNING begins. */
+/* Starts to read output when the job enters the state RUNNING. Returns -1 with err set on
+ * failure. */
 int job_io_start(struct job *job, struct error *err);
-/* Reads output that has come, and gives it to the owner. */
+/* Reads the output that is in the pipe, and gives it to the owner. */
 void job_io_read(struct job *job, enum job_stream stream);
-/* Returns true if all output was read, so that the owner may be told the job's end. */
+/* Returns true if all output was read, so that the owner's function ended() may be called. */
 bool job_io_finished(const struct job *job);
-/* Counts the bytes that are in the pipes when the program has ended. */
+/* Counts how many bytes are in the pipes. Called when the program has exited. */
 void job_io_program_ended(struct job *job);
-void job_io_release(struct job *job); /* closes the ends in job->held */
+void job_io_release(struct job *job); /* closes the file descriptors in job->held */
 void job_io_close(struct job *job);
 
 /* The functions of job.c are declared below. */
 void job_check_end(struct job *job);
-/* Checks soon whether the job has ended, if the job waits only for bytes that pipe.owed counts. A
- * terminal that becomes empty gives no event. */
+/* If the job waits only for bytes that pipe.owed counts, sets a timer that checks whether the job
+ * has ended. The timer is needed because there is no event when a terminal becomes empty. */
 void job_look_again(struct job *job);
 
 #endif

@@ -13,11 +13,12 @@
 #include "guest/job/linger.h"
 #include "guest/job/pty.h"
 
-/* How often one stream is read in a row, before other descriptors have their turn. */
+/* How many times one stream is read without a break. After that, other file descriptors are
+ * handled. */
 #define READS_PER_TURN 8
-/* An upper limit for the bytes of output that a terminal can hold. There are at most N_TTY_BUF_SIZE
- * bytes on the reader's side. The kernel may hold further bytes that it has not moved there yet.
- * FIONREAD does not count these (drivers/tty/tty_buffer.c). */
+/* An upper limit for the bytes of output that a terminal can hold. The buffer from which the agent
+ * reads has at most N_TTY_BUF_SIZE bytes. The kernel may have further bytes that it has not moved
+ * to this buffer yet. FIONREAD does not count these further bytes (drivers/tty/tty_buffer.c). */
 #define TERMINAL_HOLDS (128u << 10)
 
 static int take_pipe(int ours_index, int *ours, int *theirs, struct error *err)
@@ -44,8 +45,8 @@ int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends 
 		ends->own[0] = pty.terminal;
 		for (int i = 0; i < 3; i++)
 			ends->fds[i] = pty.terminal;
-		/* stdin_fd is a duplicate of the master, since the loop watches each descriptor for
-		 * only one kind of event. */
+		/* stdin_fd is a duplicate of the master, since the event loop can watch a file
+		 * descriptor only once. */
 		job->stdin_fd = fcntl(pty.master, F_DUPFD_CLOEXEC, 3);
 		return job->stdin_fd < 0 ? error_errno(err, errno, "terminal") : 0;
 	}
@@ -69,9 +70,9 @@ int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends 
 	return 0;
 }
 
-/* Closes the child's end of stdin. While the agent held it, the agent could not notice that the
- * reader of stdin has ended. Keeps the other ends in job->held. If there is a terminal,
- * ends->own[0] is the terminal, which is kept too. */
+/* Closes the agent's copy of the child's end of stdin. With an open copy, the agent would not
+ * notice that the command has closed its stdin. Keeps the other ends in job->held. If there is a
+ * terminal, ends->own[0] is the terminal, and is kept too. */
 void job_io_hold(struct job *job, struct child_ends *ends)
 {
 	if (!job->terminal)
@@ -80,7 +81,7 @@ void job_io_hold(struct job *job, struct child_ends *ends)
 	job->held[1] = ends->own[2];
 }
 
-/* Reads once from the stream. Returns false if the stream cannot be read again at once. */
+/* Reads once from the stream. Returns false if the stream must not be read again at once. */
 static bool read_once(struct job *job, enum job_stream stream)
 {
 	static uint8_t nowhere[65536];
@@ -105,12 +106,12 @@ static bool read_once(struct job *job, enum job_stream stream)
 	if (n < 0 && errno == EINTR)
 		return true;
 	if (n < 0 && errno == EAGAIN) {
-		/* The read of a terminal waits until the kernel has moved all bytes. So no byte
-		 * that `owed` counts is left. */
+		/* EAGAIN means that the kernel has moved all bytes to the reader's buffer and that
+		 * the buffer is empty. So none of the bytes that `owed` counts is missing. */
 		pipe->owed = 0;
 		return false;
 	}
-	/* The stream has ended. A terminal reports its end as EIO. */
+	/* End of the stream. For a terminal, read() reports the end as EIO. */
 	loop_remove(pipe->watch);
 	close(pipe->fd);
 	*pipe = (struct job_pipe){.fd = -1};
@@ -202,7 +203,7 @@ void job_io_close(struct job *job)
 		loop_remove(pipe->watch);
 		*pipe = (struct job_pipe){.fd = -1};
 		if (job->terminal)
-			close(fd); /* closes the terminal, so that its session gets a hang-up */
+			close(fd); /* closes the terminal, so that its processes get SIGHUP */
 		else
 			linger_add(job->table, fd);
 	}
@@ -267,8 +268,8 @@ void job_close_stdin(struct job *job)
 		close_stdin(job);
 		return;
 	}
-	/* This write may fail if the terminal is full of bytes that no program reads. In that case
-	 * no program would read an end-of-file either. */
+	/* This write may fail if the terminal is full of bytes that no program reads. That does no
+	 * harm, since no program would read the end-of-file character. */
 	if (job->stdin_fd >= 0 && tcgetattr(job->stdin_fd, &t) == 0 && (t.c_lflag & ICANON))
 		job_write_stdin(job, &t.c_cc[VEOF], 1);
 }

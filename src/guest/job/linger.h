@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pipes of commands whose end was told to their owners, but to which a child in the background may
- * still write. If the agent closed such a pipe, the child would be killed by SIGPIPE. So the agent
- * keeps the pipe open, reads the bytes that the child writes, and drops them.
+ * Keeps the output pipes of commands that have ended, while a child in the background may still
+ * write to such a pipe. If the agent closed the pipe, SIGPIPE would kill the child. So the agent
+ * keeps the pipe open, and reads and drops the bytes that the child writes.
  */
 #ifndef GUEST_LINGER_H
 #define GUEST_LINGER_H
 
 #include "guest/job/job.h"
 
-/* Adds a pipe. Takes over `fd`, which is non-blocking. If there are LIMIT_AGENT_LINGERING pipes
- * already, closes `fd` instead. */
+/* Adds a pipe. Takes ownership of `fd`, which is non-blocking. If there are LIMIT_AGENT_LINGERING
+ * pipes already, closes `fd`. */
 void linger_add(struct job_table *table, int fd);
 void linger_free_all(struct job_table *table);
 

@@ -31,8 +31,8 @@ int pty_open(const char *ptmx, uint16_t rows, uint16_t columns, uid_t owner, str
 			ptmx);
 	if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)
 		return error_errno(err, errno, "cannot unlock a terminal");
-	/* Opens the terminal through the master and not by its name. So it does not matter whether
-	 * the image has a /dev/pts. */
+	/* Opens the terminal through the master and not by its path, because the image may have no
+	 * /dev/pts. */
 	autoclose int terminal = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (terminal < 0)
 		return error_errno(err, errno, "cannot open a terminal's other side");

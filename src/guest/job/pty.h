@@ -8,23 +8,24 @@
 
 #include "base/error.h"
 
-/* The size of a terminal, in characters, if the request names no size. */
+/* The size of a terminal, in characters, for a request that gives no size. */
 #define PTY_ROWS 24
 #define PTY_COLUMNS 80
 #define PTY_SIZE_MAX UINT16_MAX /* the largest number of rows or columns */
 
 struct pty {
-	int master; /* the master, a non-blocking descriptor */
+	int master; /* the file descriptor of the master, non-blocking */
 	int terminal;
 };
 
 #define PTY_MULTIPLEXER "/dev/ptmx"
-/* Opens a pseudo-terminal. `ptmx` is the path of a multiplexer: PTY_MULTIPLEXER, or the multiplexer
- * of a container. */
+/* Opens a pseudo-terminal. `ptmx` is the path of the device that creates terminals:
+ * PTY_MULTIPLEXER, or such a device in a container. The caller closes both file descriptors of
+ * *out. Returns -1 with err set on failure. */
 int pty_open(const char *ptmx, uint16_t rows, uint16_t columns, uid_t owner, struct pty *out,
 	     struct error *err);
 int pty_resize(int master, uint16_t rows, uint16_t columns, struct error *err);
-/* Returns the id of the process group in the foreground. Returns 0 if there is none. */
+/* Returns the id of the process group in the foreground, or 0 if there is none. */
 pid_t pty_foreground(int master);
 
 #endif

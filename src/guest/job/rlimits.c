@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* The names of the limits. The index of a name is the limit's number. NULL ends the list, as
- * json_only_keys() requires. */
+/* The names of the limits. The index of a name is the limit's number. NULL ends the list, as the
+ * function json_only_keys() requires. */
 static const char *const names[RLIMIT_NLIMITS + 1] = {
 	[RLIMIT_CPU] = "cpu",		[RLIMIT_FSIZE] = "fsize",
 	[RLIMIT_DATA] = "data",		[RLIMIT_STACK] = "stack",

@@ -14,12 +14,12 @@
 
 #include "base/cleanup.h"
 
-/* How often /proc is searched at most. Each search kills the processes that it finds, but a fork
- * bomb makes new processes between two searches. */
+/* The largest number of searches of /proc. Each search kills the processes that it finds. There is
+ * a limit, because a fork bomb starts new processes between two searches. */
 #define LOOKS 64
 
-/* Returns true if the process lives and belongs to the session. Reads the fields 3 (state) and 6
- * (session) of /proc/PID/stat. */
+/* Returns true if the process runs and belongs to the POSIX session. Reads the fields 3 (state) and
+ * 6 (session) of /proc/PID/stat. */
 static bool process_in_session(pid_t pid, pid_t session)
 {
 	char path[32], text[512];
@@ -41,9 +41,9 @@ static bool process_in_session(pid_t pid, pid_t session)
 	return strtol(rest, NULL, 10) == session && state != 'Z' && state != 'X';
 }
 
-/* Kills the process if it belongs to the session. Returns true if the process was killed. Between
- * the check and the kill the process could end, and another process could get its pid. So the check
- * is done again after a pidfd was opened. */
+/* Kills the process if it belongs to the POSIX session. Returns true if the process was killed. The
+ * process could exit after the check, and another process could get its pid. So the function checks
+ * again after it has opened a pidfd. */
 static bool kill_if_in_session(pid_t pid, pid_t session)
 {
 	if (!process_in_session(pid, session))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Becomes the shell of a terminal whose request names no command: bash if the image has it, else
- * sh. */
+/* The role that executes a shell on a terminal, if the request for the terminal names no command.
+ * The shell is bash if the image has it, otherwise sh. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -24,8 +24,8 @@ int role_shell(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* Sets the login uid, as spawn.c does for other commands. It is set only now, since the
-	 * shell must be traced and this program must not. */
+	/* Sets the login uid, as spawn.c does for other commands. A process with a login uid is
+	 * traced. It is set only now, since the shell must be traced, but not this program. */
 	if (fd >= 0)
 		dprintf(fd, "%u", geteuid());
 	become_shell("/bin/bash");

@@ -24,8 +24,8 @@
 #include "guest/job/clone.h"
 #include "guest/job/environ.h"
 
-/* The soft limit of open files for a command, which is the usual limit of login sessions. The agent
- * itself has a higher limit. */
+/* The soft limit of open files for a command. It is the usual limit of login sessions. The agent
+ * itself has a higher limit, which a command must not inherit. */
 #define COMMAND_FDS_SOFT 1024
 
 static int lead_terminal(int fd)
@@ -36,22 +36,23 @@ static int lead_terminal(int fd)
 	return ioctl(0, TIOCSCTTY, 0);
 }
 
-/* The data of a child between fork and exec: what the child must do, and its report if a step
- * fails. */
+/* The data that a child uses between fork and exec. `spec` says what to do, and `failure` is the
+ * report if a step fails. */
 struct child {
 	const struct spawn_spec *spec;
-	/* The socket for the report; -1: the child shares the parent's memory, and the parent reads
-	 * `failure`. */
+	/* The socket or pipe through which the child sends its report. -1: the child shares the
+	 * parent's memory, and the parent reads `failure` directly. */
 	int status_fd;
 	struct spawn_failure failure;
 };
 
-/* The most descriptors that a command's process keeps before its execve(), besides 0, 1 and 2. */
+/* The largest number of file descriptors that a command's process keeps until its execve(), besides
+ * 0, 1 and 2. */
 #define KEPT_DESCRIPTORS (7 + SPAWN_DESCRIPTORS)
 
-/* Closes all descriptors except 0 to 2, the descriptors that the child needs until its execve(),
- * and the n descriptors in `more`. Close-on-exec is not enough: until execve() the path of the
- * command's program could lead to such a descriptor through /proc/self/fd. */
+/* Closes all file descriptors except 0 to 2, those that the child needs until its execve(), and the
+ * `n` file descriptors in `more`. The flag close-on-exec is not enough: before the execve(), the
+ * path of the command's program could lead to an open file of the agent through /proc/self/fd. */
 static void close_other_descriptors(const struct child *child, const int *more, size_t n)
 {
 	int keep[KEPT_DESCRIPTORS] = {child->status_fd, child->spec->program_fd};
@@ -77,13 +78,13 @@ static int enter_session(const struct child *child)
 			return -1;
 	if (spec->terminal && !spec->inside && ioctl(0, TIOCSCTTY, 0) < 0)
 		return -1;
-	/* Lets the OOM killer kill the commands rather than the agent. In a test that does not run
-	 * as root, the write fails, which does no harm. */
+	/* Lets the OOM killer kill a command before the agent. The write fails in a test that does
+	 * not run as root, which does no harm. */
 	oom_fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (oom_fd >= 0)
 		(void)!write(oom_fd, "0", 1);
 	cleanup_close(&oom_fd);
-	/* A command must not keep the scheduling policy of the agent. */
+	/* Sets the usual scheduling policy, because the agent has another one (SCHED_BATCH). */
 	sched_setscheduler(0, SCHED_OTHER, &usual);
 	if (getrlimit(RLIMIT_NOFILE, &nofile) == 0 && nofile.rlim_cur > COMMAND_FDS_SOFT) {
 		nofile.rlim_cur = COMMAND_FDS_SOFT;
@@ -99,8 +100,8 @@ static int enter_session(const struct child *child)
 	return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Sets the login uid of this process. All descendants inherit the login uid and cannot change it.
- * Does nothing if the kernel has no audit. */
+/* Sets the login uid of this process, so that the process is traced. All descendants inherit the
+ * login uid and cannot change it. Does nothing if the kernel has no audit. */
 static void take_login_uid(const struct user *user)
 {
 	autoclose int fd = open("/proc/self/loginuid", O_WRONLY | O_CLOEXEC);
@@ -118,9 +119,9 @@ int spawn_enter_directory(const char *path)
 
 	if (chdir(path) < 0)
 		return -1;
-	/* Makes the system call directly. If its result does not begin with '/', glibc's getcwd()
-	 * would search for another name. The result "(unreachable)/..." means that the directory
-	 * does not lie below the root. */
+	/* The system call returns "(unreachable)/..." if the directory is not below the root.
+	 * glibc's getcwd() does not return such a result but searches for another path, so it is
+	 * not used. */
 	if (syscall(SYS_getcwd, name, sizeof(name)) < 0)
 		errnum = errno;
 	else if (name[0] == '/')
@@ -131,9 +132,9 @@ int spawn_enter_directory(const char *path)
 	return -1;
 }
 
-/* Returns the errno of a failed execve(). ENOENT for a file that exists means that another file is
- * missing: the interpreter in its first line (#!) or the loader of the ELF file (execve(2)). In
- * that case the function returns ELIBACC. */
+/* Returns the errno of a failed execve(). If execve() fails with ENOENT and the file exists, the
+ * interpreter in the file's first line (#!) or the loader of the ELF file is missing. In that case
+ * the function returns ELIBACC. */
 static int exec_errno(const char *file)
 {
 	int why = errno;
@@ -141,9 +142,9 @@ static int exec_errno(const char *file)
 	return why == ENOENT && access(file, F_OK) == 0 ? ELIBACC : why;
 }
 
-/* Tries the program in each directory of PATH. Returns only on failure, with an errno. A file that
- * cannot be run is not the same as "not found", so EACCES and ELIBACC are remembered. Unlike
- * execvp(), never runs a file by a shell. */
+/* Tries to execute the program from each directory of PATH. Returns only on failure, with an errno.
+ * If a file was found but could not be executed, returns EACCES or ELIBACC instead of ENOENT.
+ * Unlike execvp(), never gives the file to a shell. */
 static int exec_in_path(const char *const *argv, char *const *args, char *const *envp)
 {
 	const char *path = environ_get((const char *const *)envp, "PATH");
@@ -169,7 +170,7 @@ static int exec_in_path(const char *const *argv, char *const *args, char *const 
 
 static int exec_program(const struct spawn_spec *spec)
 {
-	/* The casts drop const. execve() does not change the strings. */
+	/* The casts remove `const`. execve() does not change the strings. */
 	char *const *args = (char *const *)(uintptr_t)spec->argv;
 	char *const *envp = (char *const *)(uintptr_t)spec->envp;
 
@@ -183,8 +184,8 @@ static int exec_program(const struct spawn_spec *spec)
 	return exec_errno(spec->argv[0]);
 }
 
-/* Checks that there is a program to execute. Returns 0 or an errno. Without this check a container
- * could be created whose start must fail. */
+/* Checks that the command's program exists and can be executed. Returns 0 or an errno. Without this
+ * check a container could be created although its program cannot be started. */
 static int look_for_program(const struct spawn_spec *spec)
 {
 	const char *path = environ_get(spec->envp, "PATH"), *name = spec->argv[0];
@@ -234,14 +235,15 @@ static int enter_inside(struct child *child, struct error *err)
 	if (fd_send_passing(child->status_fd, &word, sizeof(word), &pty.master, pty.master >= 0,
 			    0) < 0)
 		return error_errno(err, errno, "held");
-	/* The read fails if the agent has ended, or if the agent has given up the container. */
+	/* The read fails if the agent has exited, or if it has closed the socket because it does
+	 * not want to start the container. */
 	if (inside->hold && read(child->status_fd, &go, 1) != 1)
 		return error_errno(err, errno, "held");
 	return 0;
 }
 
-/* Enters the container, and takes the limits, the login uid and the user of the program. On failure
- * sets failure->text. */
+/* Enters the container, and sets the resource limits, the login uid and the user for the program.
+ * On failure sets child->failure. */
 static int become_contained(struct child *child)
 {
 	const struct spawn_inside *inside = child->spec->inside;
@@ -296,7 +298,7 @@ static void run_spawned(void *data)
 		goto fail;
 	if ((child->spec->inside ? become_contained : become_command)(child) < 0)
 		goto fail;
-	/* If the memory is shared, the parent reads SPAWN_NONE from it after a successful exec. */
+	/* In shared memory, the parent finds this value after a successful execve(). */
 	if (child->status_fd < 0)
 		failure->step = SPAWN_NONE;
 	errno = exec_program(child->spec);
@@ -308,15 +310,15 @@ fail:
 	_exit(127);
 }
 
-/* The data of an intermediate process, which makes a child that must be in the pid namespace of a
+/* The data of an intermediate process. This process creates a child in the pid namespace of a
  * container. */
 struct between {
 	struct child child;
 	pid_t pid; /* the child's pid in the agent's pid namespace, or -errno */
 };
 
-/* Enters the pid namespace and makes the child. The intermediate process runs this on the memory of
- * the agent, which is stopped until then. */
+/* Enters the pid namespace and creates the child. The intermediate process runs this function on
+ * the memory of the agent. The agent is stopped until the intermediate process exits. */
 static void run_between(void *data)
 {
 	struct between *between = data;
@@ -341,12 +343,14 @@ static void run_between(void *data)
 }
 
 /*
- * Forks a child in the pid namespace that spec->inside names. setns() changes the namespace of all
- * later children of its caller, which must not happen to the agent. So an intermediate process
- * enters the namespace and makes the child. The child's parent is the agent (CLONE_PARENT).
+ * Forks a child in the pid namespace that spec->inside names. setns() sets the pid namespace of all
+ * later children of the process that calls it. The agent's later children must not be in that
+ * namespace, so an intermediate process calls setns() and creates the child. The child's parent is
+ * the agent (CLONE_PARENT).
  *
- * The intermediate process closes the agent's descriptors first. The container's processes see the
- * child from its start, and a process with CAP_SYS_PTRACE may take the child's descriptors.
+ * The intermediate process closes the agent's file descriptors first. The processes of the
+ * container see the child from its start, and one with CAP_SYS_PTRACE could copy file descriptors
+ * of the child.
  */
 static pid_t fork_into_namespace(const struct spawn_spec *spec, int status_fd, int *pidfd)
 {
@@ -389,8 +393,8 @@ static int start_by_fork(const struct spawn_spec *spec, struct proc *out, int *s
 	if (pid < 0)
 		return error_errno(err, -pid, "cannot start a process");
 	if (pid == 0) {
-		/* The child closes its copy of the agent's end. Without this, the child would not
-		 * notice when the agent closes that end. */
+		/* The child closes its copy of the agent's end of the pipe or socket. Otherwise the
+		 * child could not notice that the agent has closed this end. */
 		close(status_read);
 		run_spawned(&(struct child){.spec = spec, .status_fd = status_write});
 	}
@@ -409,8 +413,8 @@ int spawn_start(const struct spawn_spec *spec, struct proc *out, int *status_fd,
 	*status_fd = -1;
 	if (spec->may_block || spec->inside)
 		return start_by_fork(spec, out, status_fd, err);
-	/* No signal needs to be blocked. The child must not run signal handlers on the agent's
-	 * memory, but the agent has no handlers. */
+	/* A child on the agent's memory must not run signal handlers. No signal needs to be blocked
+	 * for this, since the agent has no signal handlers. */
 	pid = clone_vfork(spec->cgroup_fd, &pidfd, run_spawned, &child);
 	if (pid == -ENOSYS)
 		return start_by_fork(spec, out, status_fd, err);
@@ -431,8 +435,8 @@ int spawn_hear(int status_fd, struct spawn_failure *out, int *master)
 	if (n < 0 && errno == ENOTSOCK)
 		n = read(status_fd, out, sizeof(*out));
 	if (n == (ssize_t)sizeof(*out)) {
-		/* The text may have no NUL. A process with CAP_SYS_PTRACE may have taken the
-		 * child's end of the socket, and may have sent these bytes. */
+		/* The text may lack a NUL: a process of the container with CAP_SYS_PTRACE may have
+		 * copied the child's end of the socket, and may have sent these bytes. */
 		out->text[sizeof(out->text) - 1] = '\0';
 		return 1;
 	}

@@ -2,14 +2,14 @@
 /*
  * Forks and executes one command.
  *
- * Between fork and exec the child is already the command's user, and opens the command's directory
- * and file. Usually the child uses the agent's memory, and the agent is stopped until the exec
- * (vfork). This takes the least time. But while the child is blocked, the agent is stopped too.
+ * Between fork and exec the child already runs as the command's user, and opens the command's
+ * directory and file. Usually the child uses the agent's memory, and the agent is stopped until the
+ * exec (vfork). This takes the least time. But if the child is blocked, the agent stays stopped.
  *
  * A share whose server is gone can block the child. So on a machine that has shares, may_block is
  * set, and the child is forked. A process of the same user can also stop the child by a SIGSTOP
- * just before the exec. In this way a hostile workload stops only the agent of its own machine, and
- * PID 1 can still end the machine.
+ * just before the exec. A hostile workload can only stop the agent of its own machine in this way,
+ * and PID 1 can still end the machine.
  */
 #ifndef GUEST_SPAWN_H
 #define GUEST_SPAWN_H
@@ -26,50 +26,53 @@
 #define SPAWN_DESCRIPTORS 4
 
 /*
- * The functions by which a child gets into a container. The child is always forked for this, so
- * `data` is the child's own copy. A function that fails sets `err` to the reason.
+ * The functions that a child calls to enter a container. Such a child is always forked, so its
+ * `data` is a copy of the agent's. A function returns 0, or -1 with err set.
  */
 struct spawn_inside {
-	/* CLONE_NEW... flags of the types of namespaces that are made for the child. */
+	/* CLONE_NEW... flags of the namespaces that are created together with the child. */
 	uint64_t namespaces;
-	/* The pidfd of a process in the pid namespace that the child gets. -1: the child gets the
-	 * agent's pid namespace, or a new one. */
+	/* The pidfd of a process whose pid namespace the child joins. -1: the child gets the
+	 * agent's pid namespace or a new pid namespace. */
 	int pid_namespace;
-	/* The descriptors that enter() uses. The child keeps them until enter() has returned. It
-	 * keeps no other descriptor of the agent. */
+	/* The file descriptors that enter() uses. The child keeps them until enter() has returned,
+	 * and closes all other file descriptors of the agent before that. */
 	const int *descriptors;
-	size_t ndescriptors; /* the number of descriptors, at most SPAWN_DESCRIPTORS */
-	bool hold;	     /* the child waits for spawn_release() when everything is set up */
-	/* Enters an existing container, or makes a new one. */
+	size_t ndescriptors; /* at most SPAWN_DESCRIPTORS */
+	bool hold;	     /* when everything is set up, the child waits for spawn_release() */
+	/* Enters an existing container, or sets up a new container. */
 	int (*enter)(void *data, struct error *err);
-	/* Opens a terminal of the container. Called only if spawn_spec.terminal is set. */
+	/* Opens a terminal of the container. Called only if spawn_spec.terminal is true. */
 	int (*open_terminal)(void *data, struct pty *out, struct error *err);
-	/* Takes the user, the directory and the rights that the program must have. */
+	/* Sets the user, the directory and the rights for the program. */
 	int (*become)(void *data, struct error *err);
 	void *data;
 };
 
 struct spawn_spec {
-	/* The words of the command; argv[0] is looked up in the PATH of envp if it has no '/'. */
+	/* The words of the command. If argv[0] has no '/', it is searched in the PATH of envp. */
 	const char *const *argv;
 	const char *const *envp;
-	/* The working directory; NULL: the user's home directory, or "/" if there is none. */
+	/* The working directory. NULL: the user's home directory, or "/" if that does not exist. */
 	const char *cwd;
 	const struct user *user; /* the user of the command; NULL: the user of the agent */
-	/* The descriptors that the program gets as 0, 1 and 2; all of them are above 2. */
+	/* The file descriptors that become the program's 0, 1 and 2. All of them are above 2. */
 	int fds[3];
-	/* fds[0] is a terminal, which becomes the terminal of the command's session. A child in a
+	/* fds[0] is a terminal, which becomes the controlling terminal of the command. A child in a
 	 * container opens a terminal of the container instead. */
 	bool terminal;
-	/* A descriptor of the cgroup in which the child starts; -1: the agent's own cgroup. */
+	/* A file descriptor of the cgroup in which the child starts. -1: the cgroup of the
+	 * agent. */
 	int cgroup_fd;
-	int program_fd; /* a descriptor of the file to execute; -1: argv[0] names the file */
-	/* The child is forked, since its exec may block (see the head of this file). */
+	int program_fd; /* a file descriptor of the file to execute; -1: argv[0] */
+	/* The child must be forked and not vforked, since it may block before its exec (see the
+	 * head of this file). */
 	bool may_block;
 	bool traced; /* the command gets a login uid (kaudit_link.h) */
 	/* The resource limits of the command; NULL: the usual limits. */
 	const struct rlimits *rlimits;
-	/* The container of the command, for which user and cwd are not used; NULL: no container. */
+	/* The container of the command; user and cwd are then not used. NULL: the command is in no
+	 * container. */
 	const struct spawn_inside *inside;
 };
 
@@ -93,41 +96,42 @@ struct spawn_failure {
 };
 
 /*
- * Starts a command. Returns 0 if there is a child. If *status_fd is -1, the exec has been tried
- * already: failure->step is SPAWN_NONE if the program runs, else the step that has failed.
- * Otherwise *status_fd is a non-blocking descriptor for spawn_hear(). In the command no signal is
- * blocked, and all signals have their default action. For this the caller must ignore no signal
- * except SIGPIPE, and must handle none.
+ * Starts a command. Returns 0 if a child was created, otherwise -1 with err set. If *status_fd is
+ * -1, the child has already tried the exec: failure->step is SPAWN_NONE if the program runs,
+ * otherwise the step that has failed. If *status_fd is not -1, it is a non-blocking file descriptor
+ * for spawn_hear(), which the caller closes. The command gets no blocked signal, and the default
+ * action for every signal. For this the calling process must not have a signal handler, and must
+ * ignore no signal except SIGPIPE.
  */
 int spawn_start(const struct spawn_spec *spec, struct proc *out, int *status_fd,
 		struct spawn_failure *failure, struct error *err);
 
 /*
- * Reads the child's next report through `status_fd`. Returns 1 if *out is a failure or has the step
- * SPAWN_ENTERED. *master is then the master of the container's terminal, or -1 if there is none.
- * Returns 0 if there is no report yet. Returns -1 if the exec has succeeded, or the child has
- * ended.
+ * Reads the child's next report through `status_fd`. Returns 1 if *out was set to a failure or to
+ * the step SPAWN_ENTERED. *master is then the master of the container's terminal, which the caller
+ * closes, or -1 if there is none. Returns 0 if there is no report yet. Returns -1 if the exec has
+ * succeeded, or the child has ended.
  */
 int spawn_hear(int status_fd, struct spawn_failure *out, int *master);
-/* Lets a child continue that waits because of spawn_inside.hold. */
+/* Lets a child continue that waits because spawn_inside.hold is true. */
 int spawn_release(int status_fd, struct error *err);
 
 /*
- * Makes `path` the working directory if it lies below the root of this process. Returns 0, or -1
- * with errno. EXDEV means that the path leads out of the root; the working directory is then "/".
- * After any other error the working directory is unchanged.
+ * Makes `path` the working directory if it is below the root directory of this process. Returns 0,
+ * or -1 with errno set. EXDEV means that `path` is outside of the root directory. In this case the
+ * working directory is now "/". After any other error the working directory is usually unchanged.
  *
- * A path can lead out of the root because chdir() also follows the links fd, cwd and root of
- * /proc/PID. These may end in another mount namespace. A program would keep such a working
- * directory at execve() (CVE-2024-21626 of runc).
+ * A path can lead out of the root directory because chdir() also follows the links fd, cwd and root
+ * of /proc/PID. Such a link may lead into another mount namespace. A program that is executed keeps
+ * such a working directory (CVE-2024-21626 of runc).
  */
 int spawn_enter_directory(const char *path);
-/* Sets `err` to the meaning of `errnum`, which spawn_enter_directory() has returned for `path`.
+/* Sets `err` to an error message for `errnum`, which is the errno from spawn_enter_directory(path).
  * Returns -1. */
 int spawn_explain_directory(const char *path, int errnum, struct error *err);
 
-/* Returns the exit code for the failure: 127 if the program was not found, 126 if it cannot be
- * executed, else 125. Sets `err` to the error message. */
+/* Returns the exit code of a command with this failure: 127 if the program was not found, 126 if it
+ * cannot be executed, and 125 in all other cases. Sets `err` to the error message. */
 int spawn_exit_code(const struct spawn_failure *failure, const char *program, const char *cwd,
 		    const struct user *user, struct error *err);
 

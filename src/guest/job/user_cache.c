@@ -26,9 +26,10 @@ static bool same_files(const struct stat a[USER_FILES], const struct stat b[USER
 }
 
 /*
- * Returns true if the files cannot have changed while their times are the same. The times advance
- * only with the kernel's tick, so a file that was changed a moment ago can change again without a
- * new time. A time in the future means that the clock was set back.
+ * Returns true if a later change of the files would also change their times. The kernel takes the
+ * times from a clock that advances only at its ticks. So a file that was changed a moment ago can
+ * change again and keep its time. Returns false if a time is in the future, since the clock was
+ * then set back.
  */
 static bool settled(const struct stat stamps[USER_FILES])
 {

@@ -19,9 +19,9 @@
 
 /*
  * Returns the whole file as a string, which the caller frees. Returns NULL if the file is absent,
- * is not a regular file, or is longer than DATABASE_MAX. The image may have any kind of file there,
- * and a FIFO must not block the agent. Every command needs this function, so it uses only one read
- * and one block of memory.
+ * is not a regular file, or is longer than DATABASE_MAX. The image may have any type of file at
+ * this path, and a FIFO must not block the agent. Every command calls this function, so it makes
+ * only one read() and one allocation to be fast.
  */
 static char *read_database(const char *etc, const char *name)
 {
@@ -42,7 +42,7 @@ static char *read_database(const char *etc, const char *name)
 	return steal_ptr(&text);
 }
 
-/* Cuts a line "a:b:c" into its fields, in place. Missing fields become "". */
+/* Splits a line "a:b:c" at its colons into fields. Changes the line. Missing fields become "". */
 static void split_fields(char *line, char *fields[FIELDS_MAX])
 {
 	char *rest = line;
@@ -57,7 +57,8 @@ static void split_fields(char *line, char *fields[FIELDS_MAX])
 	}
 }
 
-/* Cuts the next line off the text, in place. Returns NULL at the end of the text. */
+/* Ends the first line of *text with a NUL, and sets *text to the text after it. Returns the line,
+ * or NULL at the end of the text. */
 static char *cut_line(char **text)
 {
 	char *line = *text, *end;
@@ -71,8 +72,8 @@ static char *cut_line(char **text)
 	return line;
 }
 
-/* Reads a decimal id. Returns false for other text, and for numbers from 2^32-1 on. For the kernel
- * 2^32-1 means "no id". */
+/* Reads a decimal uid or gid. Returns false for any other text, and for numbers from 2^32-1 on,
+ * since 2^32-1 means "no id" for the kernel. */
 static bool parse_id(const char *text, uint32_t *out)
 {
 	uint64_t value = 0;
@@ -95,7 +96,7 @@ static bool copy_field(char *to, size_t size, const char *from, const char *othe
 	return (size_t)snprintf(to, size, "%s", *from ? from : otherwise) < size;
 }
 
-/* Fills *out from a line of passwd: the line with the uid *uid, or, if `uid` is NULL, the line with
+/* Sets *out from the line of passwd that has the uid *uid. If `uid` is NULL, uses the line that has
  * the name `name`. Returns false if there is no such line, or if a field is too long. */
 static bool find_user(char *passwd, const char *name, const uint32_t *uid, struct user *out)
 {
@@ -190,8 +191,8 @@ static int resolve_spec(const char *etc, const char *spec, struct user *out, str
 	if (resolve_user(etc, name, &found, err) < 0)
 		return -1;
 	if (colon) {
-		/* A group that is named in `spec` is the user's only group, as in the configuration
-		 * of an image. */
+		/* If `spec` names a group, the user gets only this group, as with the user of an
+		 * image's configuration. */
 		if (resolve_group(etc, colon + 1, &found.gid, err) < 0)
 			return -1;
 	} else {
@@ -217,8 +218,8 @@ int user_resolve(const char *etc, const char *spec, struct user *out, struct err
 
 	if (spec)
 		return resolve_spec(etc, spec, out, err);
-	/* Uses the user that the image records. If this user is root or cannot be found, goes on to
-	 * the default user. */
+	/* Uses the user that the image has recorded. If this user is root or cannot be found,
+	 * continues with the default user. */
 	autofree char *text = read_database(etc, "microagent/user");
 	char *rest = text, *line = cut_line(&rest);
 	if (line && *line && resolve_spec(etc, line, &found, NULL) == 0 && found.uid != 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the user that a command runs as. The code reads /etc/passwd and /etc/group itself, since a
- * static program has no NSS, and the NSS of the image must not run as root.
+ * Finds the user that a command runs as. The code reads /etc/passwd and /etc/group itself. A static
+ * program cannot use the C library's NSS, and the image's NSS modules must not run as root.
  */
 #ifndef GUEST_USERS_H
 #define GUEST_USERS_H
@@ -15,7 +15,7 @@
 #define USER_NAME_MAX 256
 #define USER_PATH_MAX 1024
 
-/* The default user of a command, for a request that names no user and an image that records
+/* The default user of a command. It is used if the request names no user and the image has recorded
  * none. */
 #define USER_DEFAULT_UID 1000
 #define USER_DEFAULT_NAME "agent"
@@ -31,16 +31,16 @@ struct user {
 };
 
 /*
- * Finds a user. `spec` is "name", "uid", "name:group" or "uid:gid". NULL means the user that is
- * recorded in <etc>/microagent/user. If none is recorded, or if it is root, NULL means the uid
- * 1000. `etc` is "/etc" except in tests. A numeric uid need not be in passwd. In that case gid is
- * the same number, the home directory is "/", and the shell "/bin/sh". Fails with ERR_NOT_FOUND for
- * an unknown name.
+ * Finds a user. `spec` is "name", "uid", "name:group" or "uid:gid". NULL means the user that the
+ * image has recorded in <etc>/microagent/user. If there is no such user, or if it is root, NULL
+ * means the uid 1000. `etc` is "/etc" except in tests and in a reader. A numeric uid need not be in
+ * passwd. If it is not, the gid is the same number, the home directory is "/", and the shell is
+ * "/bin/sh". Fails with ERR_NOT_FOUND for an unknown name.
  */
 int user_resolve(const char *etc, const char *spec, struct user *out, struct error *err);
 
-/* Gives this process the ids and groups of the user for ever, and takes away its capabilities. The
- * process must run as root. Returns 0, or -1 with errno. */
+/* Changes this process permanently to the user's uid, gid and groups, and removes its capabilities.
+ * The process must run as root. Returns 0, or -1 with errno set. */
 int user_become(const struct user *user);
 
 #endif

@@ -22,12 +22,12 @@
 #include "guest/machine/network.h"
 #include "guest/machine/review.h"
 
-/* The flags for mounts of files that come from outside. Such files give no rights by setuid bits,
- * and open no devices. */
+/* The flags for mounts of disks and shares of the host. Setuid bits of their files have no effect,
+ * and their device nodes cannot be opened. */
 #define FLAGS (MS_NOSUID | MS_NODEV)
 
-/* The directory on which something is mounted. A descriptor holds the directory, since its path may
- * lead elsewhere a moment later. */
+/* The directory on which a disk or share is mounted. It is used through a file descriptor, since a
+ * user of the guest may change where its path leads. */
 struct place {
 	int fd;
 	char name[32];
@@ -54,14 +54,14 @@ static int find_place(const char *mountpoint, struct place *out, struct error *e
 	return out->path ? 0 : error_errno(err, ENOMEM, "%s", mountpoint);
 }
 
-/* The paths of the mounts that were made. If a later mount fails, these mounts are undone. */
+/* The paths of the mounts that were made. If a later mount fails, they are unmounted. */
 struct mounted {
 	char **paths;
 	size_t count;
 };
 
-/* Undoes all mounts, beginning with the last one. Each path is walked again, because a user of the
- * guest may have put a link into the path after the mount. */
+/* Unmounts all mounts, beginning with the last one. Resolves each path again with its links
+ * checked, because a user of the guest may have put a link into the path after the mount. */
 static void take_back(const struct mounted *mounted)
 {
 	for (size_t i = mounted->count; i-- > 0;) {
@@ -118,16 +118,17 @@ static bool share_is_mounted(const struct config_share *share, const struct plac
 		     NULL) == 0;
 }
 
-/* Mounts a share. The device of a share that was just plugged in may take a moment to appear. Until
- * then mount() fails with EINVAL, so this function tries again at each new device. */
+/* Mounts a share. The device of a share that was just plugged in may appear a moment later. Until
+ * then mount() fails with EINVAL, so this function tries again each time that a new device
+ * appears. */
 static int mount_when_there(const struct config_share *share, const struct place *place,
 			    struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
 	struct error late;
 
-	/* Nearly always the device is present already, so the first attempt needs no socket for
-	 * events. */
+	/* The device is nearly always present already, so the function tries to mount before it
+	 * opens a socket for events. */
 	if (share_is_mounted(share, place))
 		return 0;
 	autoclose int events = uevent_open(err);
@@ -143,11 +144,11 @@ static int mount_when_there(const struct config_share *share, const struct place
 	return 0;
 }
 
-/* Sets the read-ahead of a share to READ_AHEAD_KB. Each request goes through the device and a
- * process of the host. With few large requests, sequential reads are faster, and pages of a program
- * load faster. The kernel's default of 128 KiB is meant for disks. The device accepts READ_AHEAD_KB
- * in one request (FUSE_MAX_MAX_PAGES, fs/fuse/fuse_i.h). If there is no sysfs, the default is
- * kept. */
+/* Sets the read-ahead of a share to READ_AHEAD_KB. Each read request goes through the device to a
+ * process of the host. So reading a file or a program is faster with few large requests. The
+ * kernel's default of 128 KiB is meant for disks. READ_AHEAD_KB, in KiB, is the most that the
+ * device accepts in one request (FUSE_MAX_MAX_PAGES, fs/fuse/fuse_i.h). If sysfs is not mounted,
+ * the default is kept. */
 #define READ_AHEAD_KB "1024"
 
 static void read_further_ahead(const char *mountpoint)
@@ -184,13 +185,13 @@ typedef int mount_fn(json_t *item, struct mounted *mounted, struct error *err);
 struct wanted {
 	json_t *item;
 	mount_fn *mount;
-	size_t length; /* the length of the mountpoint in bytes */
-	size_t at;     /* the position of the item in the config, where disks come first */
+	size_t length; /* the length of the mount point's path in bytes */
+	size_t at;     /* the number of the disk or share in the config; disks come first */
 };
 
-/* Compares two mounts for qsort(). A mountpoint below another mountpoint has the longer path. It
- * must be mounted later, or the other mount would hide it. Paths of the same length keep the order
- * of the config. */
+/* Compares two mounts for qsort(). Shorter paths of mount points come first. A mount point below
+ * another one has the longer path, and must be mounted later. Otherwise the other mount would hide
+ * it. Mounts with paths of the same length keep the order of the config. */
 static int compare_wanted(const void *left, const void *right)
 {
 	const struct wanted *a = left, *b = right;

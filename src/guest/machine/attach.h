@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 
-/* Mounts config.disks and config.shares. A mountpoint below another one is mounted after it.
- * Otherwise the disks come first, in the order of the config. Makes missing mountpoints. Waits for
- * devices, so it must run in a separate process. Stops at the first mount that fails. The error
- * names the disk or the mountpoint. */
+/* Mounts the disks and the shares of the config. Shorter paths of mount points come first, so that
+ * no mount hides another one. Creates missing mount points. Waits for devices, so this function
+ * must run in a separate process. If a mount fails, returns -1, and the error names the disk or the
+ * mount point. */
 int attach_all(json_t *config, struct error *err);
 
 #endif

@@ -55,10 +55,10 @@ size_t dhcp_make(uint8_t out[DHCP_MESSAGE_MAX], enum dhcp_kind kind, uint32_t tr
 
 	memset(out, 0, DHCP_MESSAGE_MAX);
 	out[0] = 1; /* the operation: 1 is a request */
-	out[1] = 1; /* the kind of hardware: 1 is Ethernet */
+	out[1] = 1; /* the type of hardware: 1 is Ethernet */
 	out[2] = 6;
 	memcpy(out + 4, &transaction, 4);
-	out[10] = 0x80; /* asks for an answer by broadcast, since the guest has no address yet */
+	out[10] = 0x80; /* asks for a broadcast answer, since the guest has no address */
 	memcpy(out + 28, mac, 6);
 	memcpy(out + 236, cookie, 4);
 	len += put_option(out + len, OPTION_KIND, &kind_byte, 1);
@@ -106,7 +106,7 @@ static void read_option(uint8_t option, const uint8_t *value, size_t len, struct
 	}
 }
 
-/* Returns true if the mask is at least one 1 bit, followed only by 0 bits. */
+/* Returns true if the mask is one or more 1 bits that only 0 bits follow. */
 static bool is_mask(struct in_addr mask)
 {
 	uint32_t inverse = ~ntohl(mask.s_addr);
@@ -181,8 +181,8 @@ static int open_exchange(struct exchange *x, const char *interface, struct error
 	return 0;
 }
 
-/* Sends a message. Errors are ignored, since an error such as ENETUNREACH means that the link is
- * not up yet. Then no answer comes, and the message is repeated. */
+/* Sends a message. Errors are ignored: an error such as ENETUNREACH means that the link is not up
+ * yet. In that case no answer comes, and the caller sends the message again. */
 static void dhcp_say(struct exchange *x, enum dhcp_kind kind, const struct dhcp_answer *offer)
 {
 	const struct sockaddr_in all = {.sin_family = AF_INET,
@@ -194,8 +194,8 @@ static void dhcp_say(struct exchange *x, enum dhcp_kind kind, const struct dhcp_
 	(void)!sendto(x->fd, bytes, len, 0, (const struct sockaddr *)&all, sizeof(all));
 }
 
-/* Waits for an answer until the time `until`. Returns 1 and sets *out if an answer has come, else
- * 0. */
+/* Waits for an answer until the time `until`. Returns 1 and sets *out if an answer has come,
+ * otherwise 0. */
 static int dhcp_hear(struct exchange *x, uint64_t until, struct dhcp_answer *out)
 {
 	uint8_t bytes[DHCP_MESSAGE_MAX];
@@ -211,8 +211,8 @@ static int dhcp_hear(struct exchange *x, uint64_t until, struct dhcp_answer *out
 	return 0;
 }
 
-/* Does one step of the exchange. Repeats a message until an answer to it has come, or until the
- * deadline is over. */
+/* Sends a message of the type `kind` again and again, until an answer to this message has come or
+ * the deadline has passed. */
 static int dhcp_step(struct exchange *x, enum dhcp_kind kind, const struct dhcp_answer *offer,
 		     struct dhcp_answer *out, struct error *err)
 {

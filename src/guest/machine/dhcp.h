@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A DHCP client for the boot of a machine on a bridge. It sends DISCOVER, waits for OFFER, sends
- * REQUEST, and waits for ACK, a bounded number of times. It asks for the longest lease that the
- * server will give, and does not renew the lease. A bridged machine that runs longer than its lease
- * needs a DHCP client of the image.
+ * A DHCP client for the boot of a machine on a bridge. The client sends DISCOVER, waits for OFFER,
+ * sends REQUEST, and waits for ACK. It stops at a deadline. The client asks for the longest lease
+ * that the server gives, and does not renew the lease. A bridged machine that runs longer than its
+ * lease needs a DHCP client of the image.
  *
- * Pure functions make and read the messages, since bytes from the network are hostile.
+ * Pure functions, which tests can call, write and parse the messages, since bytes from the network
+ * may be hostile.
  */
 #ifndef GUEST_DHCP_H
 #define GUEST_DHCP_H
@@ -26,16 +27,16 @@ struct dhcp_answer {
 	struct network network; /* the address, netmask, gateway, dns and mtu of the offer */
 };
 
-/* Makes the payload of a UDP datagram to port 67, and returns its length in bytes. For a REQUEST
- * `offer` is the offer that it accepts. For a DISCOVER `offer` is NULL. */
+/* Writes the payload of a UDP datagram to port 67, and returns the payload's length in bytes. For a
+ * REQUEST, `offer` is the offer that the client accepts. For a DISCOVER, `offer` is NULL. */
 size_t dhcp_make(uint8_t out[DHCP_MESSAGE_MAX], enum dhcp_kind kind, uint32_t transaction,
 		 const uint8_t mac[6], const struct dhcp_answer *offer);
-/* Reads an answer. Fails with ERR_INVALID if the bytes are not an answer, or if the answer is for
- * another transaction or card. */
+/* Parses an answer of a server. Fails with ERR_INVALID if the bytes are no valid answer, or if the
+ * answer is for another transaction or another card. */
 int dhcp_read(const uint8_t *bytes, size_t len, uint32_t transaction, const uint8_t mac[6],
 	      struct dhcp_answer *out, struct error *err);
-/* Asks a server for a lease, for at most LIMIT_GUEST_DHCP_MS, and stores the values of the lease in
- * *out. */
+/* Asks a DHCP server for a lease, for at most LIMIT_GUEST_DHCP_MS milliseconds, and stores the
+ * values of the lease in *out. */
 int dhcp_ask(const char *interface, struct network *out, struct error *err);
 
 #endif

@@ -13,7 +13,8 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-/* The end of each line that the agent has written. Resolvers take it for a comment. */
+/* The agent adds this text to the line of the machine's name, so that it finds the line later. For
+ * resolvers the text is a comment. */
 #define MARK "# this machine"
 
 struct line {
@@ -40,8 +41,8 @@ static bool is_marked(const struct line *line)
 	return line->len >= len && memcmp(line->text + line->len - len, MARK, len) == 0;
 }
 
-/* Returns true if `name` is one of the words after the line's address. Upper and lower case are the
- * same. */
+/* Returns true if `name` is one of the names in the line, after its address. Upper and lower case
+ * count as the same. */
 static bool names(const struct line *line, const char *name)
 {
 	const char *at = line->text, *end = line->text + line->len;
@@ -77,8 +78,8 @@ static bool is_named(const char *text, size_t len, const char *name)
 int hosts_complete(const char *text, size_t len, const char *name, struct buf *out,
 		   struct error *err)
 {
-	/* Lines that are added to the file. A line is added if no line of the file has its
-	 * `name`. Each of these lines has all names of its address. */
+	/* Lines that are added to the file. A line is added if no line of the file has the name in
+	 * `name`. Each line has all names of its address. */
 	static const struct {
 		const char *name, *line;
 	} wanted[] = {
@@ -96,7 +97,7 @@ int hosts_complete(const char *text, size_t len, const char *name, struct buf *o
 		if (!is_marked(&line) && (buf_append(out, line.text, line.len, err) < 0 ||
 					  buf_append(out, "\n", 1, err) < 0))
 			return -1;
-	/* The machine's name gets another address of the loopback network, as in Debian, since
+	/* The machine's name gets the address 127.0.1.1 of the loopback network, as in Debian.
 	 * 127.0.0.1 is only for localhost. */
 	if (*name && strcasecmp(name, "localhost") != 0 && !is_named(text, len, name) &&
 	    buf_printf(out, err, "127.0.1.1\t%s %s\n", name, MARK) < 0)

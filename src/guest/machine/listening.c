@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks the kernel only for its listening sockets (sock_diag(7)). Many kernels need the module
- * tcp_diag for this, which a guest may lack. Without the module this file reads /proc/net/tcp and
- * tcp6.
+ * Finds the TCP ports on which servers listen. Asks the kernel for its listening sockets
+ * (sock_diag(7)). Many kernels need the module tcp_diag for this, and a guest may lack the module.
+ * In that case this code reads /proc/net/tcp and /proc/net/tcp6.
  *
- * Both tables have the listening sockets first (tcp_get_idx() in net/ipv4/tcp_ipv4.c), so the other
- * lines need not be read. But when the listening sockets end, the kernel searches its whole table
- * of connections for the next line. This search takes 10 ms on a machine with 24 GiB.
+ * Both files have the listening sockets first (tcp_get_idx() in net/ipv4/tcp_ipv4.c), so the code
+ * reads no further lines. But to find the first line after the listening sockets, the kernel
+ * searches its whole table of connections. This search takes 10 ms on a machine with 24 GiB of
+ * memory.
  */
 #include "guest/machine/listening.h"
 
@@ -97,8 +98,8 @@ static int add_table(struct port_set *set, const char *path)
 
 int listening_ports(struct port_set *out, struct error *err)
 {
-	/* True if the kernel has no tcp_diag. The kernel is then not asked again, since each
-	 * request would make it look for the module. */
+	/* True if the kernel has no tcp_diag. The kernel is then not asked again, since it would
+	 * try to load the module at each request. */
 	static bool lacks_diag;
 	struct port_set asked = {0}, read = {0};
 	struct error why = {0};

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel calls a BPF program of this file at its tracepoint for state changes of a TCP socket
- * (inet_sock_set_state(), include/trace/events/sock.h). The program puts a record into a ring if
- * the socket listened before or listens after the change. The contents of a record are never
- * read.
+ * This file has a BPF program. The kernel calls the program at its tracepoint for state changes of
+ * a TCP socket (inet_sock_set_state(), include/trace/events/sock.h). If the socket listened before
+ * or listens after the change, the program puts a record into a ring buffer. The contents of the
+ * record do not matter and are never read.
  *
- * The ring (BPF_MAP_TYPE_RINGBUF, kernel/bpf/ringbuf.c) is mapped. Its first page has the position
- * of the reader, which this process writes. Its second page has the position of the writer. The
- * descriptor is readable for poll() while the two positions differ.
+ * The ring buffer (BPF_MAP_TYPE_RINGBUF, kernel/bpf/ringbuf.c) is mapped into this process. Its
+ * first page has the reader's position, which this process writes. Its second page has the writer's
+ * position. While the two positions differ, poll() reports that the ring buffer's file descriptor
+ * is readable.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -26,15 +27,15 @@
 struct listening_events {
 	int ring, program, link;
 	size_t page;
-	uint64_t *read; /* the reader's position in the ring; `written` is the writer's position */
+	uint64_t *read; /* pointer to the reader's position; `written`: to the writer's position */
 	const uint64_t *written;
 };
 
 /* --- the program ----------------------------------------------------------------------------- */
 
 /* The program's argument (register 1) points to words of 8 bytes: the socket, its old state, its
- * new state. Each instruction below is written with its index in the program, since the jumps need
- * this index. */
+ * new state. Each instruction below has its index in the program as the first argument, because the
+ * jumps need the indexes. */
 enum { TELL = 4, END = 12, PROGRAM_LENGTH = 14 };
 enum { RESULT, FIRST, SECOND, THIRD, FOURTH, STACK = BPF_REG_10 };
 #define OLD_STATE 8
@@ -68,7 +69,7 @@ static const struct bpf_insn steps[PROGRAM_LENGTH] = {
 	JUMP_IF(3, THIRD, BPF_JNE, STATE_LISTEN, END),
 	STORE_ZERO(TELL, RECORD_AT),
 	[5] = {.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = FIRST, .src_reg = BPF_PSEUDO_MAP_FD},
-	/* The second half of instruction 5, whose 64-bit number needs two instructions. */
+	/* The second half of instruction 5. A 64-bit number takes the room of two instructions. */
 	[6] = {.code = 0},
 	SET(7, SECOND, STACK),
 	ADD_NUMBER(8, SECOND, RECORD_AT),
@@ -92,9 +93,10 @@ static int bpf(int command, union bpf_attr *attr)
 	return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
 }
 
-/* Opens the events. On failure returns -1 with errno, and *step names the step that failed. The
- * kernel checks all bytes of an attribute, so memset() clears all of them before each step. An
- * initializer {0} would clear only one member of the union. */
+/* Loads the program and attaches it to the tracepoint. On failure returns -1 with errno set, and
+ * sets *step to the name of the step that failed. The kernel checks all bytes of a union bpf_attr,
+ * so memset() clears it before each step. An initializer {0} might clear only one member of the
+ * union. */
 static int open_events(struct listening_events *e, const char **step)
 {
 	struct bpf_insn program[PROGRAM_LENGTH];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions by which the agent changes the real machine and gets facts about it. Tests have
- * other functions. */
+/* The functions by which the agent changes the real machine and reads its state (struct machine).
+ * Tests replace them by their own functions. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,8 @@
 #include "guest/roles.h"
 #include "guest/trace/tracer.h"
 
-/* The largest error of the clock, in ns, that is not corrected. A small correction would harm
- * programs that measure time more than it helps. */
+/* The largest error of the clock, in ns, that is not corrected. Correcting a smaller error would do
+ * more harm than good to programs that measure time. */
 #define DRIFT_NS ((int64_t)(100 * NS_PER_MS))
 
 static int set_hostname(const char *name, struct error *err)

@@ -107,8 +107,8 @@ size_t network_resolv_conf(const struct network *network, char *out, size_t size
 
 /* --- the card -------------------------------------------------------------------------------- */
 
-/* Finds the first interface that has a device, and writes its name to `name`. The loopback
- * interface has no device. */
+/* Finds the first network interface that has a device, which the loopback interface has not. Writes
+ * the interface's name to `name`. */
 static int find_card(char name[IFNAMSIZ], struct error *err)
 {
 	autodir DIR *dir = opendir("/sys/class/net");
@@ -150,9 +150,9 @@ static int up(int fd, const char *name, struct error *err)
 	return card_request(fd, SIOCSIFFLAGS, &r, name, err);
 }
 
-/* Returns true if the kernel has already configured the card, because of "ip=dhcp" on its command
- * line. The kernel does not use the domain and the name servers, so only these are left to set.
- * They are put into *out. */
+/* Returns true if the kernel has already configured the card, because "ip=dhcp" is on its command
+ * line. The kernel does not use the domain and the name servers of the DHCP server's answer. So
+ * *out gets these values, and the caller must set them. */
 static bool is_kernels(int fd, const char *name, struct network *out)
 {
 	autobuf struct buf text = BUF_INIT(PNP_BYTES);
@@ -167,9 +167,10 @@ static bool is_kernels(int fd, const char *name, struct network *out)
 /* --- resolv.conf ----------------------------------------------------------------------------- */
 
 /*
- * Mounts a resolv.conf over that of the image, so that the image's file is not changed. First
- * replaces a link that leads nowhere with an empty file: images made for systemd-resolved have such
- * a link. If the mount fails, prints a message on the console, and the boot goes on.
+ * Bind mounts a resolv.conf over /etc/resolv.conf of the image, so that the image's file is not
+ * changed. If /etc/resolv.conf is a link without a target, first replaces the link with an empty
+ * file. Images made for systemd-resolved have such a link. If the mount fails, prints a message on
+ * the console and continues.
  */
 static int put_resolv_conf(const struct network *n, struct error *err)
 {
@@ -231,16 +232,16 @@ static int set_by_dhcp(int fd, const char *name, struct error *err)
 	if (up(fd, name, err) < 0)
 		return -1;
 	if (dhcp_ask(name, &n, &why) < 0) {
-		/* Without an address the boot goes on: the link belongs to the host, and a program
-		 * that needs an address can ask again. */
+		/* Without an address the boot continues, since only programs that use the network
+		 * need an address. Such a program can ask a DHCP server later. */
 		console_line("no address by DHCP: %s", why.msg);
 		return 0;
 	}
 	return set_all(fd, name, &n, err);
 }
 
-/* Finds the card, and waits for it if it is missing. A card that was just plugged in may take a
- * moment to appear. */
+/* Finds the network card, and waits until it appears. A card that was just plugged in may appear a
+ * moment later. */
 static int await_card(char name[IFNAMSIZ], struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);

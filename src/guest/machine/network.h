@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The network card of the guest, as "network" in the run config describes it. */
+/* Configures the guest's network card from "network" of the run config. */
 #ifndef GUEST_NETWORK_H
 #define GUEST_NETWORK_H
 
@@ -10,25 +10,26 @@
 
 #include "base/error.h"
 
-#define NETWORK_DNS_MAX 3  /* the most name servers, as many as the C library uses (MAXNS) */
-#define NETWORK_DOMAIN 254 /* room for the longest name of DNS and a NUL */
+#define NETWORK_DNS_MAX 3  /* the most name servers; the C library's limit (MAXNS) */
+#define NETWORK_DOMAIN 254 /* bytes of the longest name of DNS and a NUL */
 
 struct network {
 	bool dhcp; /* the values below come from a DHCP server */
-	/* The IPv4 values of the card; a gateway of 0 means that there is none. */
+	/* The IPv4 values of the card. If `gateway` is 0, there is no gateway. */
 	struct in_addr address, netmask, gateway;
 	struct in_addr dns[NETWORK_DNS_MAX];
 	size_t ndns;
 	char domain[NETWORK_DOMAIN]; /* the search domain; "": there is none */
 	unsigned mtu;		     /* the MTU in bytes; 0: the kernel's default */
-	bool plugged;		     /* the card is plugged in later, so the guest waits for it */
+	bool plugged;		     /* the host plugs the card in later, and the guest waits */
 };
 
 int network_decode(json_t *object, struct network *out, struct error *err);
-/* Writes a resolv.conf for the network to `out`. Returns its length in bytes. */
+/* Writes the text of resolv.conf for the network to `out`, which has room for `size` bytes. Returns
+ * the length of the text in bytes. */
 size_t network_resolv_conf(const struct network *network, char *out, size_t size);
 /* Configures the card. `config` is the whole run config. Does nothing if the config has no
- * "network". May block. */
+ * "network". May block, so the agent must not call this function in its own process. */
 int network_apply(json_t *config, struct error *err);
 
 #endif

@@ -21,7 +21,7 @@
 struct fixed_card {
 	int fd; /* the netlink socket */
 	unsigned index;
-	char path[PATH]; /* the path of `object` in the config, which messages name */
+	char path[PATH]; /* the path of `object` in the config, for messages */
 	char name[IFNAMSIZ];
 	json_t *object;
 };
@@ -99,7 +99,7 @@ static void begin_card_change(struct netlink_message *message, const struct fixe
 	netlink_begin(message, RTM_NEWLINK, 0, &head, sizeof(head));
 }
 
-/* Renames a card. Switches the card off before that, as the kernel requires. */
+/* Renames a card. First switches the card off, since the kernel renames only a card that is off. */
 static int rename_card(const struct fixed_card *card, const char *name, struct error *err)
 {
 	struct netlink_message message;
@@ -117,8 +117,8 @@ static int rename_card(const struct fixed_card *card, const char *name, struct e
 	return 0;
 }
 
-/* Finds the card that has the MAC address. If the card has another name than it should have,
- * renames it to "card-N". Its old name may be the wanted name of another card. */
+/* Finds the card that has the MAC address. If the card has another name than the wanted one, first
+ * renames it to "card-N", since its present name may be the wanted name of another card. */
 static int find_fixed_card(struct fixed_card *card, struct error *err)
 {
 	const struct ifinfomsg all = {.ifi_family = AF_UNSPEC};
@@ -275,8 +275,8 @@ static void make_route_message(struct netlink_message *message, const struct fix
 	}
 }
 
-/* Adds the route if it has a gateway and through_gateway is true, or if it has none and
- * through_gateway is false. Otherwise does nothing. Routes without a gateway must be added first,
+/* If `through_gateway` is true, adds the route if it has a gateway. If `through_gateway` is false,
+ * adds the route if it has no gateway. The caller must add the routes without a gateway first,
  * since the kernel refuses a gateway that cannot be reached yet. */
 static int add_card_route(const struct fixed_card *card, json_t *item, const char *path,
 			  bool through_gateway, struct error *err)

@@ -10,9 +10,9 @@
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" \
 	"-._"
 
-/* Copies the value of a line to `out`, if the line begins with `word`, which ends with a blank.
- * Returns the value's length. Returns 0 if the line begins differently, or if its value is too
- * long. */
+/* If the line begins with `word`, copies the text after `word` to `out`, and returns the length of
+ * this text in bytes. `word` ends with a space. Returns 0 if the line does not begin with `word`,
+ * or if the text does not fit into `size` bytes. */
 static size_t pnp_value(const char *line, size_t len, const char *word, char *out, size_t size)
 {
 	size_t front = strlen(word);

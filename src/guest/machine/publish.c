@@ -41,16 +41,17 @@ static int listen_on_port(uint16_t port, struct error *err)
 				   .svm_port = PUBLISH_PORT_FIRST + port};
 	autoclose int fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	/* Vsock resets a connection that finds no room in the backlog. The kernel does not try the
-	 * connection again, as it would with TCP. So the backlog is as long as possible. */
+	/* Vsock resets a connection for which the backlog has no room, and unlike with TCP, the
+	 * client's kernel does not try again. So the backlog is as long as possible. */
 	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
 	    listen(fd, SOMAXCONN) < 0)
 		return error_errno(err, errno, "cannot listen on vsock port %u", addr.svm_port);
 	return steal_fd(&fd);
 }
 
-/* Gives the listening sockets the descriptors from PUBLISH_FD_FIRST on. Returns a descriptor of the
- * program, or -1. All other descriptors close at exec. */
+/* Gives the listening sockets the file descriptors from PUBLISH_FD_FIRST on. Returns a file
+ * descriptor of this program's file, or -1. All other file descriptors have the flag
+ * close-on-exec. */
 static int place_sockets(const struct publish *p)
 {
 	int above = PUBLISH_FD_FIRST + (int)p->count;
@@ -103,8 +104,9 @@ static int start_publisher(struct publish *p, struct error *err)
 	return loop_add_proc(p->loop, &p->proc, on_publisher_ended, p, err) ? 0 : -1;
 }
 
-/* Starts the publisher's process again after it has ended, a limited number of times. If SIGTERM
- * has ended the process, the machine is ending, and a new process would only delay that. */
+/* Called when the publisher's process has exited. Starts the process again, but only a limited
+ * number of times. If SIGTERM has killed the process, the machine is ending, so no new process is
+ * started. */
 static void on_publisher_ended(struct loop *loop, int code, void *data)
 {
 	struct publish *p = data;
@@ -127,7 +129,7 @@ static bool port_is_listed(const struct publish *p, uint16_t port)
 }
 
 /* Listens on the guest port of `item`, an entry of the config's list. Several ports of the host may
- * lead to one guest port, so a guest port that is listed already is not an error. */
+ * lead to one guest port, so a guest port may be in the list more than once. */
 static int add_port(struct publish *p, json_t *item, struct error *err)
 {
 	struct error why = {0};

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Published ports. For its TCP port P the guest has the vsock port 65536+P, whose connections lead
- * to P. If the config publishes all ports, the guest has the vsock port 65536, and each connection
- * to it first names its TCP port.
+ * Publishes ports of the guest. For a published TCP port P, the guest listens on the vsock port
+ * 65536+P, and a connection to this vsock port is connected to P. If the config publishes all
+ * ports, the guest listens on the vsock port 65536, and each connection to that port first sends
+ * the number of a TCP port.
  *
- * With vsock a separate process moves the bytes. The agent listens before any workload can, gives
- * the listening sockets to this process, and starts the process again if it dies. With a mux the
- * agent moves the bytes itself, since all bytes go through the agent anyway.
+ * With vsock a separate process copies the bytes. The agent opens the listening sockets before any
+ * workload runs, gives them to this process, and starts the process again if it exits. With a mux
+ * the agent copies the bytes itself, since all bytes of the mux go through the agent.
  */
 #ifndef GUEST_PUBLISH_H
 #define GUEST_PUBLISH_H
@@ -18,15 +19,16 @@
 #include "base/loop.h"
 #include "guest/agent/mux.h"
 
-/* The first descriptor of the publisher's process that is a listening socket. The sockets have the
- * same order as the words of the process. */
+/* The publisher's process gets its listening sockets as file descriptors from this number on. They
+ * have the same order as the ports in its argv. */
 #define PUBLISH_FD_FIRST 3
 
-/* Opens published ports. `publishes` is the list of the config, which must not be empty. `mux` is
- * NULL for vsock. The process and the sockets live as long as the agent. */
+/* Publishes the ports of the list `publishes`, which must not be empty. `mux` is NULL for vsock.
+ * The process and the sockets are kept until the agent exits. */
 int publish_start(struct loop *loop, struct mux *mux, const json_t *publishes, int program_fd,
 		  struct error *err);
-/* Opens published ports through a mux. Skips a port that is open already. */
+/* Publishes the ports of the list `publishes` through a mux. Skips a port that is published
+ * already. */
 int publish_carried(struct loop *loop, struct mux *mux, const json_t *publishes, struct error *err);
 
 #endif

@@ -16,12 +16,12 @@
 struct carried_port {
 	struct mux_listener listener;
 	struct reach_port target;
-	unsigned count;	     /* the number of connections that are being served */
+	unsigned count;	     /* the number of connections to the guest's program */
 	struct list waiting; /* connections that wait until another connection ends */
 };
 
-/* A connection from the host to a published port. It exists until the guest's program has been
- * reached. */
+/* A connection from the host to a published port, until the agent is connected to the guest's
+ * program. */
 struct arrival {
 	struct list_link link;
 	struct carried_port *port;

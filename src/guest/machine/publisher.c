@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process between vsock and the guest's published TCP ports. The process is separate from the
- * agent, so that a flood of connections does not slow down the agent. The process moves bytes and
+ * The process that connects vsock with the guest's published TCP ports. It is separate from the
+ * agent, so that very many connections do not slow down the agent. The process copies bytes and
  * does not interpret them.
  */
 #include <sys/socket.h> /* must come before vm_sockets.h, which needs this header */
@@ -19,10 +19,10 @@
 #include "guest/machine/reach.h"
 #include "guest/roles.h"
 
-/* The most open files of the process: two for each connection, and some for other uses. */
+/* How many files the process may have open: two for each connection, and some for other uses. */
 #define FILES 65536u
 
-/* Returns true if the peer is the host. A program in the guest could connect through a vsock
+/* Returns true if the client is the host. A program in the guest could connect through vsock's
  * loopback, and must be refused. */
 static bool is_host(const struct sockaddr_storage *peer)
 {
@@ -71,7 +71,7 @@ int role_publish(int argc, char **argv)
 		status = serve_port(&ports[i], PUBLISH_FD_FIRST + i - 1, &err);
 	}
 	if (status == 0)
-		(void)loop_run(loop, &err); /* returns only if the loop has failed */
+		(void)loop_run(loop, &err); /* returns only if the event loop has failed */
 	console_line("published ports: %s", err.msg);
 	return 125;
 }

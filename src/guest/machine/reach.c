@@ -10,7 +10,7 @@
 #include "base/limits.h"
 
 /* An attempt to reach a program of the guest. The loopback address is tried first, since most
- * programs listen there. Then the guest's other addresses are tried. */
+ * programs accept connections there. Then the guest's other addresses are tried. */
 struct attempt {
 	const struct reach_port *port;
 	uint64_t deadline_ns;
@@ -25,9 +25,9 @@ static void list_loopback(struct addresses *list, uint16_t port)
 	addresses_add_text(list, "::1", port);
 }
 
-/* Lists the guest's addresses other than the loopback, since a program may listen at only one
- * address of the network. Called only after the loopback has failed: to list the addresses takes
- * about as long as to connect. */
+/* Lists the guest's addresses other than the loopback address, since a program may listen on only
+ * one address of the network. Called only after the loopback address has failed, because to list
+ * the addresses takes about as long as to connect. */
 static void list_others(struct addresses *list, uint16_t port)
 {
 	struct addresses all = {0};
@@ -46,8 +46,8 @@ static void list_others(struct addresses *list, uint16_t port)
 		list->at[list->count++] = all.at[i];
 }
 
-/* Frees the attempt, and gives its result to the caller of reach_port(). This is also the function
- * that is called when the other addresses have been tried. */
+/* Frees the attempt, and gives its result to the caller of reach_port(). The connection attempt to
+ * the other addresses also calls this function with its result. */
 static void settle_attempt(void *data, int fd, const struct error *why)
 {
 	struct attempt a = *(struct attempt *)data;

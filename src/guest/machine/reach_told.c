@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "guest/machine/reach.h"
 
-/* An attempt to reach a port whose number the host sends first. */
+/* An attempt to connect to a port. The host first sends the number of the port. */
 struct told {
 	struct reach_port port;
 	uint8_t bytes[sizeof(in_port_t)];
@@ -26,8 +26,8 @@ static void stop_reading(struct told *t)
 	loop_remove(steal_ptr(&t->timer));
 }
 
-/* Frees the attempt, and gives its result to the caller of reach_told(). This is also the function
- * that reach_port() calls with its result. */
+/* Frees the attempt, and gives its result to the caller of reach_told(). reach_port() also calls
+ * this function with its result. */
 static void settle_told(void *told, int fd, const struct error *why)
 {
 	struct told *t = told;

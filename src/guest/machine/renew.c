@@ -21,7 +21,7 @@
 #include "guest/console.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
-/* The file with the new boot id, which lies in memory. */
+/* A file in memory that has the new boot id, and is bind mounted over the kernel's file. */
 #define BOOT_ID_FILE "/run/microagent-boot-id"
 /* The lengths of a boot id and of a machine id in bytes, including the newline. */
 #define BOOT_ID_BYTES 37
@@ -34,8 +34,8 @@
 /* --- the kernel ------------------------------------------------------------------------------ */
 
 /* Mixes new random numbers into the kernel's pool, and makes the kernel derive a new key from the
- * pool at once. Until then the kernel uses its old key, which all machines restored from the same
- * template have. */
+ * pool at once. With its old key, the kernel would give the same random numbers in all machines
+ * that are restored from the same template. */
 static int reseed_kernel(const uint8_t bytes[RENEW_ENTROPY], struct error *err)
 {
 	struct {
@@ -50,8 +50,8 @@ static int reseed_kernel(const uint8_t bytes[RENEW_ENTROPY], struct error *err)
 	return 0;
 }
 
-/* Mounts a file that lies in memory over the kernel's file with the boot id, since the kernel's
- * boot id cannot be changed. */
+/* Bind mounts a file in memory over the kernel's file with the boot id, since the kernel's boot id
+ * cannot be changed. */
 static int cover_boot_id(const char *line, struct error *err)
 {
 	autoclose int fd =
@@ -63,8 +63,8 @@ static int cover_boot_id(const char *line, struct error *err)
 	return 0;
 }
 
-/* Opens the file that covers the boot id, for writing. If no file covers the boot id, this fails,
- * since the kernel's own file cannot be opened for writing. */
+/* Opens the file that is mounted over the kernel's file with the boot id, for writing. Fails if no
+ * file is mounted there, since the kernel's own file cannot be opened for writing. */
 static int open_covered_boot_id(void)
 {
 	return open(BOOT_ID, O_WRONLY | O_CLOEXEC);
@@ -90,9 +90,9 @@ static bool is_not_there(int errnum)
 	return errnum == ENOENT || errnum == ENOTDIR;
 }
 
-/* Writes the id into the existing file, which works even if the disk is full. Does nothing if
- * `path` is a symbolic link, since the target of the link is renewed under its own name. Does
- * nothing if the file is empty, since it has no id yet. */
+/* Writes the machine id into the existing file, which works even if the disk is full. Does nothing
+ * if `path` is a symbolic link, since this function is also called for the target of the link. Does
+ * nothing if the file is empty, since it has no machine id yet. */
 static int write_machine_id(int root, const char *path, const char *id, struct error *err)
 {
 	char line[MACHINE_ID_BYTES + 1];
@@ -120,7 +120,8 @@ static int drop_file(int directory, const char *path, struct error *err)
 	return 0;
 }
 
-/* Removes the seed files. A later boot would mix their contents into its random numbers. */
+/* Removes the files with seeds for random numbers. Machines of one template would otherwise use the
+ * same seeds at a later boot. */
 int renew_drop_seeds(int root, struct error *err)
 {
 	static const char *const seeds[] = {
@@ -218,8 +219,8 @@ int renew_host_keys(struct error *err)
 		return error_errno(err, errno, "/");
 	if (renew_drop_host_keys(root, &any, err) < 0)
 		return -1;
-	/* A failure is only reported. Even without a host key the machine is useful, and different
-	 * from others of the same template. */
+	/* A failure is only reported. A machine without a host key is useful, and does not share a
+	 * key with other machines of the same template. */
 	if (any && proc_run(argv, &said, limit_deadline(LIMIT_GUEST_SSH_KEY_MS), &why) < 0)
 		console_line("no host key for ssh: %s", why.msg);
 	else if (any)
@@ -249,8 +250,8 @@ int renew_prepare(struct error *err)
 
 	if (root < 0)
 		return error_errno(err, errno, "/");
-	/* Covers the boot id with a file that has the same contents. Does nothing if the boot id is
-	 * covered already. */
+	/* Mounts a file with the same contents over the kernel's file with the boot id. Does
+	 * nothing if a file is mounted there already. */
 	autoclose int covered = open_covered_boot_id();
 	if (covered < 0) {
 		if (process_boot_id(id, err) < 0)

@@ -9,7 +9,8 @@
 #include "base/cleanup.h"
 #include "guest/trace/kaudit_text.h"
 
-/* The most bytes of one value. It is enough, since the kernel's records are shorter than 9 KiB. */
+/* The largest size of one value in bytes. It is enough, since a whole record of the kernel is
+ * shorter than 9 KiB. */
 #define VALUE_MAX 9216
 
 /* --- pieces ---------------------------------------------------------------------------------- */
@@ -31,7 +32,7 @@ static void put_event_path(struct buf *out, struct kaudit_span value, bool *trun
 
 static void read_number(struct kaudit_span value, int base, uint64_t *out)
 {
-	/* *out is unchanged if the value is not a number. */
+	/* If the value is not a number, *out is unchanged. */
 	(void)kaudit_unsigned(value, base, out);
 }
 
@@ -87,8 +88,9 @@ static bool take_syscall(struct kaudit_event *event, struct kaudit_span fields)
 
 /* --- EXECVE ---------------------------------------------------------------------------------- */
 
-/* Reads a key such as "a12" (word 12) or "a12[3]" (piece 3 of word 12). Returns false for any other
- * key, such as "argc" or "a12_len". */
+/* Parses the key of an argument. "a12" is word 12 of the argv. "a12[3]" is piece 3 of word 12,
+ * since the kernel splits a long word into pieces. Returns false for any other key, such as "argc"
+ * or "a12_len". */
 static bool word_of(struct kaudit_span key, uint64_t *word, uint64_t *piece)
 {
 	struct kaudit_span number = {key.at + 1, key.len - 1};
@@ -111,18 +113,19 @@ static bool word_of(struct kaudit_span key, uint64_t *word, uint64_t *piece)
 	return kaudit_unsigned(number, 10, word);
 }
 
-/* Returns an upper limit for the number of bytes that `byte` takes in a JSON string. */
+/* Returns how many bytes `byte` takes in a JSON string at most. */
 static size_t cost_of(uint8_t byte)
 {
 	if (byte < 0x20)
 		return 6;
 	if (byte >= 0x80)
-		return 3; /* the size of U+FFFD, which replaces an invalid byte */
+		return 3; /* U+FFFD has 3 bytes, and replaces a byte that is not UTF-8 */
 	return byte == '"' || byte == '\\' ? 2 : 1;
 }
 
-/* Returns true if this piece of argv comes directly after the words that were kept. Returns false
- * if records between them are missing, or if no more words may be kept. */
+/* Returns true if this piece of a word comes directly after the words that are already in
+ * event->argv. Returns false if records between them are missing, or if no further word may be
+ * kept. */
 static bool follows(const struct kaudit_event *event, uint64_t word, uint64_t piece)
 {
 	if (piece > 0)
@@ -142,7 +145,7 @@ static void put_word(struct kaudit_event *event, uint64_t word, uint64_t piece,
 		return;
 	}
 	if (piece == 0) {
-		event->argv_cost += 3; /* each word costs two quotes and a comma */
+		event->argv_cost += 3; /* each word needs two quotes and a comma in JSON */
 		if (event->argv_cost > KAUDIT_ARGV_BYTES ||
 		    (event->words > 0 && buf_append(&event->argv, "", 1, NULL) < 0)) {
 			event->truncated = true;
@@ -180,7 +183,7 @@ static void take_cwd(struct kaudit_event *event, struct kaudit_span fields)
 			put_event_path(&event->cwd, value, &event->truncated);
 }
 
-/* Reads a device number of the form "fe:01". */
+/* Parses a device number of the form "fe:01", which is major:minor in hexadecimal digits. */
 static void put_device(struct kaudit_event *event, struct kaudit_span value)
 {
 	const char *colon = memchr(value.at, ':', value.len);
@@ -249,8 +252,8 @@ static void take_sockaddr(struct kaudit_event *event, struct kaudit_span fields)
 
 /* --- those that never come ------------------------------------------------------------------- */
 
-/* Notes that the event with this number has come. Must be called once for each event. The order of
- * the calls does not matter. */
+/* Counts the event with this serial number as received. Must be called once for each event. The
+ * order of the calls does not matter. */
 static void saw_serial(struct kaudit_serials *serials, uint64_t serial)
 {
 	if (!serials->begun) {
@@ -273,10 +276,10 @@ static bool has_open_directory(const struct kaudit_event *event)
 	return event->openat && (int32_t)(uint32_t)event->dirfd != AT_FDCWD;
 }
 
-/* Completes the path of a file that could not be made in a directory. For such a file the kernel
- * names only the directory, so the path gets a slash at its end. If the name of the file has no
- * slash, the kernel names the working directory, even if the name is relative to an open directory.
- * The path of that open directory is not known, so the path becomes "./". */
+/* Changes the path of an event whose file could not be created. For such an event the kernel gives
+ * only the path of the directory, so a slash is added at its end. If the program used a file name
+ * without a slash and an open directory (openat), the kernel gives the working directory, which is
+ * wrong. The path of the open directory is not known, so the event's path becomes "./". */
 static void name_refusing_directory(struct kaudit_event *event)
 {
 	struct buf *path = &event->path;
@@ -290,8 +293,8 @@ static void name_refusing_directory(struct kaudit_event *event)
 	}
 }
 
-/* Puts the working directory before a path that is relative to the working directory. A path that
- * is relative to an open directory (openat) is not changed. */
+/* Makes a path absolute if it is relative to the working directory. A path that is relative to an
+ * open directory (openat) is not changed. */
 static void resolve(struct kaudit_event *event)
 {
 	bool relative = event->path.len == 0 || buf_bytes(&event->path)[0] != '/';
@@ -349,8 +352,8 @@ static struct kaudit_event *find_event(struct kaudit_events *events, uint64_t se
 	return NULL;
 }
 
-/* Returns a free entry for an event. If there is none, hands on the oldest event, and returns its
- * entry. */
+/* Returns a free entry for an event. If all entries are used, passes the oldest event to done(),
+ * and returns the entry of that event. */
 static struct kaudit_event *place_for_event(struct kaudit_events *events)
 {
 	struct kaudit_event *oldest = &events->open[0];
@@ -390,7 +393,7 @@ void kaudit_events_take(struct kaudit_events *events, unsigned type, const char 
 		*event = (struct kaudit_event){
 			.used = true, .serial = stamp.serial, .real_ms = stamp.real_ms};
 		if (!take_syscall(event, fields))
-			release_event(event); /* no rule of the agent has made this event */
+			release_event(event); /* the event is not from a rule of the agent */
 		return;
 	}
 	if (event && type == AUDIT_EOE)
@@ -400,8 +403,8 @@ void kaudit_events_take(struct kaudit_events *events, unsigned type, const char 
 			parts[i].take(event, fields);
 }
 
-/* Counts the events up to the mark that have not come, and adds them to the lost ones. Then moves
- * the mark to the highest number. */
+/* Adds the number of events up to serials->mark that have not come to events->lost. Then sets the
+ * mark to the highest serial number that has come. */
 void kaudit_events_settle(struct kaudit_events *events)
 {
 	struct kaudit_serials *serials = &events->serials;

@@ -19,22 +19,23 @@
 #include "base/fd.h"
 #include "guest/trace/kaudit_event.h"
 
-/* The most records that may wait in the kernel. Each record takes about a KiB of the kernel's
- * memory. */
+/* The largest number of records that may wait in the kernel. Each record takes about 1 KiB of the
+ * kernel's memory. */
 #define BACKLOG 2048
-/* The most records that the kernel hands over in one second. An event has about five records. */
+/* The largest number of records that the kernel delivers in one second. An event has about five
+ * records. */
 #define RECORDS_PER_SECOND 20000
 #define RECEIVE_BYTES (1 << 20)
 #define ENABLED_AND_LOCKED 2
 #define MESSAGE_MAX 16384
-/* The most records that one call fetches. A part of the buffers that was never filled takes no
- * memory. */
+/* The largest number of records that one call fetches. A page of the buffers takes memory only
+ * after it was first written. */
 #define FETCHED 32
 
 /* --- rules ----------------------------------------------------------------------------------- */
 
 struct rule {
-	const char *key; /* the text that marks the rule's events; NULL: the rule has no key */
+	const char *key; /* the text that the kernel adds to the rule's events; NULL: none */
 	struct audit_rule_data data;
 };
 
@@ -64,19 +65,19 @@ static void set_key(struct rule *rule, const char *key)
 	rule->key = key;
 }
 
-/* System calls of one kind in one ABI that are recorded, with at most one further condition. */
+/* Which system calls of one ABI are recorded under one key. There may be one further condition. */
 struct trace {
 	const char *key;
 	uint32_t arch;
 	unsigned calls[2];
 	size_t count;
-	/* The further condition: the field, and the value that it must have; field 0: there is no
-	 * condition. */
+	/* The further condition: the field, and the value that the field must have. If `field` is
+	 * 0, there is no condition. */
 	uint32_t field, value;
 };
 
-/* The numbers of 32-bit calls are written as digits, since the headers for 64-bit programs do not
- * define them. */
+/* The system calls of 32-bit programs are given as numbers, since the headers for 64-bit programs
+ * do not define names for them. */
 static const struct trace traces[] = {
 #if defined(__x86_64__)
 #define NATIVE AUDIT_ARCH_X86_64
@@ -89,7 +90,7 @@ static const struct trace traces[] = {
 	{KAUDIT_KEY_OPENAT2, AUDIT_ARCH_I386, {437}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
 	{KAUDIT_KEY_CONNECT, AUDIT_ARCH_I386, {362}, 1, AUDIT_SADDR_FAM, AF_INET},
 	{KAUDIT_KEY_CONNECT, AUDIT_ARCH_I386, {362}, 1, AUDIT_SADDR_FAM, AF_INET6},
-#else /* arm64, the only other architecture for which the project is built */
+#else /* arm64, the only other architecture that the project supports */
 #define NATIVE AUDIT_ARCH_AARCH64
 	{KAUDIT_KEY_EXEC, AUDIT_ARCH_ARM, {11, 387}, 2, AUDIT_SUCCESS, 1},
 	{KAUDIT_KEY_OPEN, AUDIT_ARCH_ARM, {5}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
@@ -106,7 +107,8 @@ static const struct trace traces[] = {
 	{KAUDIT_KEY_CONNECT, NATIVE, {SYS_connect}, 1, AUDIT_SADDR_FAM, AF_INET6},
 };
 
-/* Calls that send data and also connect if their argument `flags` has MSG_FASTOPEN. */
+/* System calls that send data. They also connect a socket if their argument `flags` has
+ * MSG_FASTOPEN. */
 static const struct {
 	unsigned call;
 	uint32_t flags;
@@ -130,8 +132,8 @@ static int post(struct kaudit_link *link, unsigned type, unsigned flags, const v
 	return sendmsg(link->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-/* Sends a request and reads the answer. The kernel has already sent the answer when sendmsg()
- * returns. Records that come before the answer are dropped. */
+/* Sends a request and reads the answer, which the kernel has already sent when sendmsg() returns.
+ * Drops records that come before the answer. */
 static int kaudit_request(struct kaudit_link *link, const char *what, unsigned type,
 			  const void *body, size_t len, struct error *err)
 {
@@ -161,7 +163,8 @@ static int kaudit_set_status(struct kaudit_link *link, const char *what, struct 
 	return kaudit_request(link, what, AUDIT_SET, &status, sizeof(status), err);
 }
 
-/* Adds a rule to the kernel's rules. In the request the text of the key comes after the rule. */
+/* Adds a rule to the kernel's rules. In the request, the text of the rule's key follows the struct
+ * audit_rule_data. */
 static int put_rule(struct kaudit_link *link, const struct rule *rule, const char *what,
 		    struct error *err)
 {
@@ -177,8 +180,8 @@ static int put_rule(struct kaudit_link *link, const struct rule *rule, const cha
 
 static int put_rules(struct kaudit_link *link, struct error *err)
 {
-	/* The types of records that this program does not use. Rules stop the kernel from making
-	 * such records, which would only take time. */
+	/* The ranges of record types that this program does not use. Rules stop the kernel from
+	 * making such records, since these would only take time. */
 	static const struct {
 		uint32_t first, last;
 	} unread[] = {{0, AUDIT_SYSCALL - 1},
@@ -216,8 +219,8 @@ static int put_rules(struct kaudit_link *link, struct error *err)
 	return 0;
 }
 
-/* Begins the audit. The audit must never delay a process. So the kernel is told to drop records
- * silently when the backlog is full. */
+/* Starts the kernel's audit. The audit must never delay a process, so the kernel is told to drop
+ * records silently when its backlog is full. */
 static int kaudit_begin(struct kaudit_link *link, struct error *err)
 {
 	const struct audit_status limits = {.mask = AUDIT_STATUS_FAILURE | AUDIT_STATUS_RATE_LIMIT |
@@ -250,11 +253,11 @@ static bool is_kauditd(int proc, const char *pid)
 	       memcmp(text, name, sizeof(name) - 1) == 0;
 }
 
-/* Changes the policy of kauditd, the kernel's thread that hands over records. Normally the thread
- * wakes up for each record, and interrupts the process that has caused the record. As a batch task
- * the thread waits for its turn, and then hands over all records that have come until then. Must be
- * called before any program of the guest runs. If the change fails, each open of a file takes more
- * time. */
+/* Changes the scheduling policy of kauditd, the kernel's thread that delivers records. Normally the
+ * thread wakes up for each record, and interrupts the process that has caused the record. With
+ * SCHED_BATCH the thread does not interrupt that process, and then delivers all records at once.
+ * Must be called before any program of the guest runs. If the change fails, each recorded call
+ * takes more time. */
 static void let_records_gather(void)
 {
 	const struct sched_param none = {0};
@@ -330,8 +333,8 @@ static bool fetch(struct kaudit_link *link)
 	return n > 0;
 }
 
-/* Takes the next message. Returns false if there is no message now. The length in a message's own
- * header is not always right, so *len comes from the length of the datagram. */
+/* Gets the next message. Returns false if there is no message at present. The length in a message's
+ * header is not always right, so *len is computed from the length of the datagram. */
 static bool kaudit_receive(struct kaudit_link *link, unsigned *type, const char **text, size_t *len)
 {
 	const char *message;
@@ -345,8 +348,8 @@ static bool kaudit_receive(struct kaudit_link *link, unsigned *type, const char 
 	*type = NLMSG_NOOP;
 	*text = "";
 	*len = 0;
-	/* A message that is not from the kernel is returned as NLMSG_NOOP, since messages from the
-	 * kernel may come after it. */
+	/* A message that is not from the kernel is returned as an empty NLMSG_NOOP. It must not be
+	 * returned as false, since messages from the kernel may follow. */
 	if (senders[i].nl_pid != 0 || fetched[i].msg_len < NLMSG_HDRLEN)
 		return true;
 	memcpy(&head, message, sizeof(head));

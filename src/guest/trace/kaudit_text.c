@@ -4,8 +4,8 @@
 #include <string.h>
 
 #define START "audit("
-/* The latest time that is accepted, in seconds. It is in the year 2096, and still fits into 64 bits
- * as nanoseconds. */
+/* The latest time that is accepted, in seconds since 1970. It is in the year 2096. As nanoseconds
+ * it fits into 64 bits. */
 #define SECONDS_MAX 4000000000u
 
 bool kaudit_is(struct kaudit_span span, const char *text)
@@ -13,8 +13,8 @@ bool kaudit_is(struct kaudit_span span, const char *text)
 	return span.len == strlen(text) && memcmp(span.at, text, span.len) == 0;
 }
 
-/* Sets *out to the text before the first character c, and *rest to the text after it. Returns false
- * if the text has no c. */
+/* Sets *out to the text of *rest before the first character `c`, and *rest to the text after that
+ * character. Returns false if the text does not have the character. */
 static bool cut_at(struct kaudit_span *rest, char c, struct kaudit_span *out)
 {
 	const char *found = memchr(rest->at, c, rest->len);

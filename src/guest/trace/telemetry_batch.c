@@ -13,8 +13,8 @@
 #include "guest/writer.h"
 
 #define FORMAT 1
-/* A batch is full when its records have this many bytes. The last record may go beyond this
- * size. */
+/* A batch with this many bytes of records is full. The record that fills the batch may make it
+ * larger. */
 #define FULL_BYTES 16384
 
 bool telemetry_is_of_interest(const struct kaudit_event *event)

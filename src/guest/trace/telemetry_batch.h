@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes messages for the control stream from events:
- * {"type":"telemetry","format":1,"records":[...],"lost"?:N}. The number of records in a second is
- * limited. Records above the limit are only counted, in `lost`. `lost` also counts records that
- * were dropped before they came here. The functions are pure, except that they read the clock.
+ * Collects records of events in batches, and makes a message for the control stream from each
+ * batch: {"type":"telemetry","format":1,"records":[...],"lost"?:N}. The number of records in a
+ * second is limited. Records above the limit are only counted, in `lost`. `lost` also counts
+ * records that the kernel or the tracer has dropped. The functions are pure, except that they read
+ * the clock.
  */
 #ifndef GUEST_TELEMETRY_BATCH_H
 #define GUEST_TELEMETRY_BATCH_H
@@ -15,14 +16,14 @@
 #include "guest/trace/kaudit_event.h"
 #include "guest/trace/written_files.h"
 
-/* The most records, and the most bytes, that the host accepts in one message. */
+/* The largest number of records, and of bytes, that the host accepts in one message. */
 #define TELEMETRY_BATCH_RECORDS 128
 #define TELEMETRY_MESSAGE_BYTES 61440
 
 struct telemetry_batch {
 	struct buf records; /* the records as JSON text, with commas between them */
 	size_t count;
-	uint64_t lost; /* the number of records that were lost before those of this batch */
+	uint64_t lost; /* how many records were lost since the last message */
 	uint64_t second_ns;
 	uint64_t in_second;
 };
@@ -35,17 +36,17 @@ bool telemetry_is_of_interest(const struct kaudit_event *event);
 char *telemetry_record(const struct kaudit_event *event);
 char *telemetry_written_record(const struct written_file *file);
 
-/* telemetry_batch_has_room() returns false if the batch must be sent first. telemetry_batch_add()
- * takes over `record`. */
+/* telemetry_batch_has_room() returns false if the caller must first send the batch.
+ * telemetry_batch_add() takes ownership of `record`. */
 bool telemetry_batch_has_room(const struct telemetry_batch *batch, const char *record);
 void telemetry_batch_add(struct telemetry_batch *batch, char *record);
-/* Returns the message and empties the batch. Returns NULL if the batch has no record and no lost
- * record, or if there is no memory. */
+/* Returns the message and empties the batch. The caller frees the message. Returns NULL if the
+ * batch has no record and no count of lost records, or if there is no memory. */
 char *telemetry_batch_message(struct telemetry_batch *batch);
 void telemetry_batch_free(struct telemetry_batch *batch);
 
-/* Returns the message {"type":"telemetry-status",...}, which says what is traced. `detail` is the
- * reason why something is not traced, or "". */
+/* Returns the message {"type":"telemetry-status",...}, which says what is traced. The caller frees
+ * it. `detail` is the reason why system calls or writes are not traced, or "". */
 char *telemetry_status(bool syscalls, bool writes, const char *detail);
 
 #endif

@@ -19,15 +19,16 @@
 #include "guest/trace/telemetry_batch.h"
 #include "guest/trace/written_files.h"
 
-/* The longest time from an event until the tracer sends it to the agent. */
+/* The longest time between an event and the message about it to the agent, in ns. */
 #define TELL_NS (100 * NS_PER_MS)
 /* The longest time that records stay in the kernel before all of them are fetched at once. If the
- * tracer woke up for each record, the process that has caused the record would lose more time than
- * by the kernel's own work. The kernel has room for ten times the records of FETCH_NS. Also, if a
- * file is written and closed again and again, the kernel makes one event of several closings. */
+ * tracer woke up for each record, it would delay the process that has caused the record more than
+ * the kernel's own work does. In FETCH_NS, at most a fifth of the kernel's room for records is
+ * filled. Also, if a file is written and closed again and again, the kernel then makes one event of
+ * several closings. */
 #define FETCH_NS (20 * NS_PER_MS)
-/* The time after which the tracer asks the kernel again how many records it has dropped. The tracer
- * asks while events come, and once more after the last event. */
+/* How often the tracer asks the kernel how many records it has dropped, in ns. The tracer asks
+ * while events come, and once more after the last event. */
 #define ASK_NS NS_PER_S
 
 struct tracer {
@@ -39,18 +40,18 @@ struct tracer {
 	struct telemetry_batch batch;
 	struct loop_watch *link_watch, *files_watch;
 	struct loop_watch *fetch, *tell, *ask;
-	char *status; /* the telemetry-status message that was sent */
-	bool quiet;   /* no record has come since the kernel was last asked for its lost records */
+	char *status; /* the last telemetry-status message */
+	bool quiet;   /* no record has come since the last kaudit_link_ask() */
 	bool over;
 };
 
-/* The only tracer of this process. It is static, since its table of files is large. */
+/* The tracer of this process. The variable is static, since its table of files is large. */
 static struct tracer tracer = {.link = {.fd = -1}, .files = {.fd = -1, .mounts = -1}};
 
 /* --- out ------------------------------------------------------------------------------------- */
 
-/* Sends the batch without waiting. If the agent is too slow to take it, the records of the batch
- * are lost, and are counted. */
+/* Sends the batch to the agent without waiting. If the agent is too slow to read the batch, its
+ * records are dropped and counted. */
 static void send_batch(struct tracer *t)
 {
 	uint64_t lost = t->batch.lost, count = t->batch.count;
@@ -111,8 +112,9 @@ static void read_kernel_link(struct tracer *t)
 	gather_lost(t);
 }
 
-/* Reads the kernel's records again, and sends all records and closed files. Closed files are sent
- * only here, since the records of a file's opening may come after the event of its closing. */
+/* Reads the kernel's records once more, and sends all records and all written files that were
+ * closed. These files are sent only here, since the record that a file was opened may come after
+ * the event that it was closed. */
 static void on_tell(struct loop *loop, void *data)
 {
 	struct tracer *t = data;
@@ -143,7 +145,7 @@ static void on_ask(struct loop *loop, void *data)
 	(void)loop;
 	t->ask = NULL;
 	if (t->quiet)
-		kaudit_events_flush(&t->events); /* missing parts of events do not come any more */
+		kaudit_events_flush(&t->events); /* their missing records do not come any more */
 	kaudit_events_settle(&t->events);
 	gather_lost(t);
 	kaudit_link_ask(&t->link);
@@ -179,8 +181,8 @@ static void on_fetch(struct loop *loop, void *data)
 	listen_again(t);
 }
 
-/* Called when the kernel has records or closed files. Fetches them after FETCH_NS, and does not
- * listen for more until then. */
+/* Called when the kernel has records or events of closed files. Sets a timer to fetch them after
+ * FETCH_NS nanoseconds. Until then the tracer is not woken up by further records. */
 static void on_kernel(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct tracer *t = data;
@@ -211,7 +213,8 @@ static void on_mounts(struct loop *loop, int fd, uint32_t events, void *data)
 static void tell_the_rest(struct tracer *t)
 {
 	read_kernel_link(t);
-	/* The first call counts the lost events up to the mark, the second those above it. */
+	/* The first call counts the lost events up to the mark, the second those with higher
+	 * numbers (struct kaudit_serials). */
 	kaudit_events_settle(&t->events);
 	kaudit_events_settle(&t->events);
 	kaudit_events_flush(&t->events);
@@ -228,7 +231,7 @@ static void say_status(struct tracer *t)
 }
 
 /* Handles a message of the agent. A byte asks the tracer to send all records that it has, and then
- * to send its status again. If there is no byte, the agent has shut down the connection. */
+ * to send its status again. The end of file means that the agent wants the tracer to stop. */
 static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct tracer *t = data;
@@ -243,8 +246,8 @@ static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
 	if (t->over)
 		return;
 	tell_the_rest(t);
-	/* Removes the timers, so that no work is left for later: by then the machine may have been
-	 * saved and restored. */
+	/* Removes the timers, since the machine may now be saved, and a restored machine must not
+	 * send records of the saved machine. */
 	loop_remove(steal_ptr(&t->tell));
 	loop_remove(steal_ptr(&t->ask));
 	if (t->fetch) {

@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
-/* Returns true for the types of file systems in which programs keep files. File systems such as
- * proc and sysfs are not among them. */
+/* Returns true if programs store files in file systems of this type. Returns false for types such
+ * as proc and sysfs. */
 static bool holds_files(const char *type)
 {
 	static const char *const types[] = {"ext4",  "tmpfs", "virtiofs", "overlay", "ext3", "ext2",
@@ -85,7 +85,7 @@ bool written_files_is_ours(const struct written_files *files, const struct writt
 	return false;
 }
 
-/* Returns the entry of this file and process if there is one already, otherwise a new entry. */
+/* Returns the entry of this file and process, or a new entry if there is none yet. */
 static struct written_file *place_for(struct written_files *files, const struct stat *st, pid_t pid)
 {
 	for (size_t i = 0; i < files->count; i++)
@@ -120,7 +120,8 @@ bool written_files_read(struct written_files *files)
 	struct fanotify_event_metadata event;
 
 	while (files->fd >= 0 && files->count < WRITTEN_CLOSED) {
-		/* Reads only one event at a time, since each event brings an open descriptor. */
+		/* Reads only one event at a time, since each event brings an open file
+		 * descriptor. */
 		ssize_t n = read(files->fd, &event, sizeof(event));
 
 		if (n < (ssize_t)sizeof(event))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds large files that were written. These files have at least LIMIT_TELEMETRY_WRITE_BYTES, were
- * open for writing, and are closed. The kernel reports each closing (fanotify) with the process and
- * the file, but does not say whether the process is traced. So a file counts only if kaudit has
- * reported that a traced process has opened it for writing.
+ * Finds large files that were written. Such a file has at least LIMIT_TELEMETRY_WRITE_BYTES bytes,
+ * was open for writing, and was closed. When a written file is closed, the kernel reports the
+ * process and the file (fanotify), but not whether the process is traced. So a file is reported
+ * only if the kernel's audit has recorded that a traced process has opened it for writing.
  */
 #ifndef GUEST_WRITTEN_FILES_H
 #define GUEST_WRITTEN_FILES_H
@@ -15,8 +15,8 @@
 #include "base/error.h"
 
 #define WRITTEN_PATH 4096
-/* WRITTEN_OPENED: the most files that are remembered because a traced process has opened them.
- * WRITTEN_CLOSED: the most closed files that wait to be reported. */
+/* WRITTEN_OPENED: how many files that a traced process has opened are remembered, at most.
+ * WRITTEN_CLOSED: how many closed files may wait to be reported, at most. */
 #define WRITTEN_OPENED 2048
 #define WRITTEN_CLOSED 32
 
@@ -30,10 +30,10 @@ struct written_file {
 };
 
 struct written_files {
-	int fd;	    /* the descriptor of fanotify; -1: nothing is watched */
-	int mounts; /* a descriptor that gets POLLPRI when mounts have changed */
+	int fd;	    /* fanotify's file descriptor; -1: no file is watched */
+	int mounts; /* a file descriptor that gets POLLPRI when mounts have changed */
 	uint64_t least;
-	uint64_t lost; /* the number of lost events; the owner reads this number and sets it to 0 */
+	uint64_t lost; /* how many events were lost; the caller reads it and sets it to 0 */
 	struct {
 		dev_t dev;
 		ino_t inode;
@@ -44,12 +44,12 @@ struct written_files {
 };
 
 int written_files_begin(struct written_files *files, struct error *err);
-/* Begins to watch file systems that were mounted after the last call. */
+/* Begins to watch the file systems that were mounted after the last call. */
 void written_files_mark(struct written_files *files);
-/* Notes that a traced process has opened the file for writing. */
+/* Remembers that a traced process has opened the file for writing. */
 void written_files_opened(struct written_files *files, dev_t dev, ino_t inode);
 /* Reads the events that have come, and adds the closed files to files->closed. Returns false if
- * files->closed is full. */
+ * files->closed is full, so that events may be left. */
 bool written_files_read(struct written_files *files);
 /* Returns true if a traced process has opened this file for writing. `file` is an entry of
  * files->closed. */
