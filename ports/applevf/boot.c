@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Boots a machine, and frees it. To boot, this file makes the plan, the pipes and the framework's
- * machine, and starts the machine. It does not wait until the machine has started: a letter
- * (post.h) reports that.
+ * Boots a machine, and frees it. To boot, this code makes the plan, the console's pipes and the
+ * framework's machine, and starts the machine. It does not wait until the machine has started. A
+ * message of the framework's queue (post.h) reports that.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "base/fd.h"
 #include "base/limits.h"
 
-/* The number of descriptors that one connection needs: the client's, this process's copy of the
- * framework's, and the framework's original. */
+/* How many file descriptors of this process one connection needs: the socket of the client, the
+ * framework's file descriptor, and a copy of that. */
 #define FILES_OF_STREAM 3
 #define FILES_OF_REST 1024
 
@@ -85,9 +85,9 @@ void applevf_free(struct vm *vm)
 	free(vm);
 }
 
-/* Describes the machine. The machine has no separate process, and only macOS confines the services
- * that emulate its devices. The guest's address is not known here, since the guest gets it from a
- * DHCP server. */
+/* Describes the machine. The machine runs in this process, and only macOS confines the services
+ * that emulate its devices. The guest's address is not known here, since the guest gets the address
+ * from a DHCP server. */
 json_t *applevf_describe(const struct vm *vm)
 {
 	return json_pack("{s:I, s:s, s:[], s:{s:s}}", "pid", (json_int_t)getpid(), "confinement",

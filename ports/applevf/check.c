@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks a config for a machine of Virtualization.framework. Some checks are about this host, and
+/* Checks a config for a machine of Virtualization.framework. Some checks depend on this host, and
  * others are the same on all hosts. */
 #include <stdio.h>
 #include <string.h>
@@ -39,8 +39,9 @@ static int check_network(const struct config *config, const struct vz_host *host
 {
 	if (config->network_mode != NETWORK_BRIDGED)
 		return 0;
-	/* Refuses a config without an interface. A request always names one, but it may be missing
-	 * in a record that a live supervisor has written. */
+	/* Refuses a config without an interface. A request always names an interface, but the
+	 * config may also come from a record of a live supervisor, where the interface may be
+	 * missing. */
 	if (!config->network_interface)
 		return error_set(
 			err, ERR_INVALID,
@@ -63,7 +64,7 @@ static int check_memory(const struct config *config, const struct vz_host *host,
 		(unsigned long long)(host->memory_max >> 20), (long long)config->memory_mib);
 }
 
-/* Checks the number of processors. 0 means that the config does not give the number. */
+/* Checks the number of processors. 0 means that the config has no number. */
 static int check_cpus(const struct config *config, const struct vz_host *host, struct error *err)
 {
 	uint64_t cpus = (uint64_t)config->cpu_count;
@@ -77,7 +78,7 @@ static int check_cpus(const struct config *config, const struct vz_host *host, s
 		(unsigned long long)cpus);
 }
 
-/* Asks the framework to check those parts of the config that exist on this host. */
+/* Asks the framework to check the config. Leaves out files that do not exist on this host. */
 static int ask_framework(const struct config *config, const struct vz_host *host, struct error *err)
 {
 	__attribute__((cleanup(plan_free))) struct plan plan = PLAN_NONE;
@@ -226,8 +227,8 @@ const struct backend_refusal applevf_refusals[] = {
 	{"limits.diskOpsPerSecond", NO_DISK_RATE, ASKS_BY_FIELD},
 	{"limits.netBytesPerSecond", "Virtualization.framework has no rates for networks",
 	 ASKS_BY_FIELD},
-	/* The row for locks comes first: a share with locks has cache "none" by default, and the
-	 * row for caches would refuse that. */
+	/* The entry for locks must come first. A share with locks has the cache "none" by default,
+	 * so the entry for caches would refuse it with the wrong reason. */
 	{"shares[].locks", APPLEVF_NO_LOCKS, asks_locks},
 	{"shares[].cache", APPLEVF_NO_CACHING, asks_caching},
 	{"command", MACOS_AGENT "runs what it is asked to, and nothing by itself",

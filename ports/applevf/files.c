@@ -40,8 +40,8 @@ char *file_name(int fd, struct error *err)
 			  name);
 		return NULL;
 	}
-	/* Refuses a name that is not UTF-8. The framework would get no name, and would use the
-	 * current directory instead. */
+	/* Refuses a path that is not UTF-8. It cannot become a string of the framework, which would
+	 * then use the current directory. */
 	if (!utf8_is_whole(name, strlen(name))) {
 		error_set(
 			err, ERR_INVALID,

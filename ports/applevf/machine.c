@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes calls to the machine, and handles the letters (post.h) by which its queue answers, until
- * the machine has ended. The framework reports each end once. Bytes that are left in the guest's
- * connections are delivered before the owner gets the report.
+ * Makes calls to the machine, and handles the messages (letters, post.h) by which the machine's
+ * queue answers. When the framework reports the end of the machine, the bytes that are still in the
+ * guest's connections are delivered first. Only then the live supervisor gets the report.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 /* --- its end ---------------------------------------------------------------------------------- */
 
-/* Reports the end to the owner, which may free the vm in that call. */
+/* Reports the end of the machine by events.ended(), which may free the vm. */
 static void tell_machine_end(struct loop *loop, void *data)
 {
 	struct vm *vm = data;
@@ -24,7 +24,7 @@ static void tell_machine_end(struct loop *loop, void *data)
 	vm->end_timer = NULL;
 	streams_close(vm);
 	serial_drain(vm);
-	/* removes the timer, which streams_close() has set again */
+	/* removes the timer, which streams_close() may have set again */
 	loop_remove(steal_ptr(&vm->end_timer));
 	vm->events.ended(vm->events.data, vm->end, vm->detail);
 }
@@ -72,7 +72,7 @@ void applevf_kill(struct vm *vm)
 		vz_stop(vm->vz);
 }
 
-/* Stops a machine that cannot go on, but does not end by itself. */
+/* Stops a machine that cannot continue, but does not end by itself. */
 static void break_off_machine(struct vm *vm, enum vm_end end, const char *why)
 {
 	if (vm->ending || vm->killing || vm->broken)
@@ -83,8 +83,8 @@ static void break_off_machine(struct vm *vm, enum vm_end end, const char *why)
 	vz_stop(vm->vz);
 }
 
-/* Ends the machine after a reset of the guest. The framework boots the guest again, but the new
- * boot has no config. */
+/* Ends the machine after a reset of the guest. The framework boots the guest again, but the agent
+ * gets no second run config. */
 void applevf_was_reset(struct vm *vm)
 {
 	break_off_machine(vm, VM_END_RESET, "the guest's kernel panicked or rebooted");
@@ -108,9 +108,10 @@ static void on_letter_crashed(struct vm *vm, const struct letter *letter)
 	begin_ending(vm, VM_END_CRASHED, letter->why.msg);
 }
 
-/* Handles the answer to a stop. If the machine cannot be stopped, it ends only with this process.
- * After a kill the owner waits only until a deadline, so nothing more is done. If the machine was
- * stopped because of a fault, the owner waits for nothing, so the end is reported now. */
+/* Handles the answer to a stop. If the machine cannot be stopped, it ends only when this process
+ * exits. If the live supervisor has killed the machine, it waits only until a deadline, so nothing
+ * more is done here. If the machine was stopped because of a fault, the live supervisor does not
+ * expect an end, so the end is reported now. */
 static void on_letter_stopped(struct vm *vm, const struct letter *letter)
 {
 	char detail[sizeof(vm->detail)];
@@ -126,8 +127,8 @@ static void on_letter_stopped(struct vm *vm, const struct letter *letter)
 
 /* --- power, pause, balloon -------------------------------------------------------------------- */
 
-/* Asks the guest to switch itself off. The answer comes as a letter. If that letter reports a
- * failure, the guest is killed, so that nobody waits for it. */
+/* Asks the guest to switch itself off. The answer comes later, as a message of the queue. If this
+ * message reports a failure, the machine is killed, since the guest will not switch itself off. */
 int applevf_power_button(struct vm *vm, struct error *err)
 {
 	if (vm->ending)
@@ -245,8 +246,8 @@ static void (*const letter_readers[LETTER_KINDS])(struct vm *vm, const struct le
 	[LETTER_ACCEPTED] = streams_accepted,
 };
 
-/* Releases the descriptor and the objects of a letter without a report. Used while the vm is being
- * freed. */
+/* Closes the file descriptor of a message and releases its objects, without handling the message.
+ * Used while the vm is being freed. */
 static void discard_letter(struct vm *vm, const struct letter *letter)
 {
 	if (letter->fd >= 0)

@@ -2,14 +2,14 @@
 /*
  * Makes plans, and the kernel's command line in a plan. `hvc0` is the console of the framework's
  * virtio device, the only console. With panic=-1 a guest that panics resets itself at once, and the
- * framework boots it again. An init that cannot go on switches the machine off instead. A network
- * card gets its address by DHCP. The kernel asks for the address (ip=dhcp) if it can; otherwise
- * init asks. With carrier_timeout the kernel does not wait two minutes for a link: a card may lose
- * its attachment at once.
+ * framework boots the guest again. If the guest's init fails, it switches the machine off instead.
+ * A network card gets its address by DHCP. If the kernel supports ip=dhcp, it asks for the address.
+ * Otherwise init asks. With carrier_timeout the kernel does not wait two minutes for a card that
+ * has no link.
  *
- * A machine that only reads a disk of another workspace (VM_READ) gets a copy of the disk. If that
- * file system was not unmounted, its journal must be replayed, which writes to the disk. The
- * framework has no layer that could keep these writes apart.
+ * A machine that only reads a disk of another workspace (VM_READ) gets a copy of the disk. If the
+ * file system of the disk was not unmounted, its journal must be replayed, which writes to the
+ * disk. The framework has no overlay for these writes.
  */
 #include "applevf/plan.h"
 
@@ -32,7 +32,7 @@
 static int put_command_line(const struct vm_boot *boot, const struct config *config,
 			    struct plan *out, struct error *err)
 {
-	autobuf struct buf line = BUF_INIT(2048); /* 2048 bytes, the limit of kernels for x86-64 */
+	autobuf struct buf line = BUF_INIT(2048); /* the limit of x86-64 kernels, in bytes */
 	bool run = !boot || boot->use == VM_RUN;
 
 	if (buf_printf(&line, err, APPEND "%s%s%s",
@@ -63,7 +63,7 @@ static int begin_plan(const struct vm_boot *boot, const struct config *config, s
 	return put_command_line(boot, config, out, err);
 }
 
-/* Adds a disk to the plan, which takes over `path`. Returns -1 if `path` is NULL. */
+/* Adds a disk to the plan. Takes ownership of `path`. Returns -1 if `path` is NULL. */
 static int put_disk(struct plan *plan, const char *serial, char *path, bool read_only)
 {
 	struct plan_disk *disk = &plan->disks[plan->disk_count];
@@ -88,8 +88,8 @@ static void put_share(struct plan *plan, const char *tag, char *path, bool read_
 		(struct plan_share){.tag = tag, .path = path, .read_only = read_only};
 }
 
-/* Adds a share without a directory, for a machine that may get a directory later. Such a machine
- * has no other shares. */
+/* Adds a share without a directory, for a machine that may get a directory later. The share is
+ * added only if the plan has no other shares. */
 static void put_spare_share(const struct config *config, bool run, struct plan *plan)
 {
 	if (config->hotplug && run && plan->share_count == 0)
@@ -173,8 +173,8 @@ int plan_of_boot(const struct vm_boot *boot, struct plan *out, struct error *err
 
 /* --- by the names of a config ----------------------------------------------------------------- */
 
-/* Returns a copy of `path` if the file exists and this process has the access `mode`; otherwise
- * NULL. The caller frees it. */
+/* Returns a copy of `path` if the file exists and this process may access it in the way `mode`
+ * (access(2)). Otherwise returns NULL. The caller frees the copy. */
 static char *name_that_is_there(const char *path, int mode)
 {
 	return path && access(path, mode) == 0 ? strdup(path) : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A plan describes the parts of a machine of Virtualization.framework in plain C.
- * vz_configuration.m makes the framework's objects from it. The framework opens files by their
- * names, so a plan has names and not descriptors.
+ * vz_configuration.m makes the framework's objects from a plan. The framework opens files by their
+ * paths, so a plan has paths and not file descriptors.
  */
 #ifndef BACKEND_APPLEVF_PLAN_H
 #define BACKEND_APPLEVF_PLAN_H
@@ -21,7 +21,7 @@ struct plan_disk {
 
 struct plan_share {
 	const char *tag; /* the tag by which the guest mounts the share; belongs to the config */
-	/* the directory on the host; NULL: the share gets its directory later (config.hotplug) */
+	/* The directory on the host. NULL: the share gets its directory later (config.hotplug). */
 	char *path;
 	bool read_only;
 };
@@ -37,14 +37,15 @@ struct plan {
 	char *command_line;
 	struct plan_macos macos; /* all members are NULL for a Linux guest */
 	int64_t memory_mib, cpus;
-	struct plan_disk *disks; /* the disks; the root comes first if there is one */
+	struct plan_disk *disks; /* the root disk comes first if there is one */
 	size_t disk_count;
-	struct plan_share *shares; /* the shares; a share without a directory comes last */
+	struct plan_share *shares; /* a share without a directory comes last */
 	size_t share_count;
 	enum network_mode network;
-	/* the host's interface for a bridge, otherwise NULL; belongs to the config */
+	/* The host's interface for a bridged network, otherwise NULL. The string belongs to the
+	 * config. */
 	const char *interface;
-	/* the guest's ends of the console's pipes, which the plan owns; -1: none */
+	/* The guest's ends of the console's pipes, which the plan owns. -1: none. */
 	int serial_in, serial_out;
 	/* The host's ports to which the guest may connect; the array belongs to the caller. */
 	const uint32_t *ports;
@@ -55,16 +56,16 @@ struct plan {
 		.serial_in = -1, .serial_out = -1 \
 	}
 
-/* The tag of the share that has no directory at first. A running machine can get a directory there
- * (share_attach). */
+/* The tag of the share that has no directory when the machine starts. The running machine can get a
+ * directory for this share (share_attach). */
 #define PLAN_SPARE_TAG "workspace"
 
-/* Fills in the plan for a boot. The caller sets *out to PLAN_NONE before this call, and calls
- * plan_free() after it, even after an error. */
+/* Makes the plan for a boot. The caller sets *out to PLAN_NONE before this call, and calls
+ * plan_free() afterwards, even after an error. */
 int plan_of_boot(const struct vm_boot *boot, struct plan *out, struct error *err);
-/* Fills in the plan for `check`, from the names in the config. Leaves out the names of files that
- * do not exist, since other checks report these. The caller sets *out to PLAN_NONE before this
- * call, and calls plan_free() after it, even after an error. */
+/* Makes the plan for the command `check`, from the paths in the config. Leaves out files that do
+ * not exist, since other checks report these. The caller sets *out to PLAN_NONE before this call,
+ * and calls plan_free() afterwards, even after an error. */
 int plan_of_config(const struct config *config, struct plan *out, struct error *err);
 /* Returns true if the plan has everything that vz_check() needs. */
 bool plan_is_whole(const struct plan *plan);

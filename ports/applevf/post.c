@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/list.h"
 
-/* A letter in the box. */
+/* A message in the queue of messages, which is called the box. */
 struct posted {
 	struct list_link link;
 	struct letter letter;
@@ -21,7 +21,7 @@ struct post {
 	struct list box;
 	size_t count; /* the number of letters in the box */
 	bool closed;
-	int ring[2]; /* a pipe; while it contains bytes, the box may have letters */
+	int ring[2]; /* a pipe; it has bytes if there may be messages in the box */
 	struct loop_watch *watch;
 	letter_fn *fn;
 	void *data;
@@ -52,8 +52,8 @@ static bool read_next(struct post *post)
 	return true;
 }
 
-/* Reads only as many letters as the box had when this call began. Otherwise a sender that never
- * stops could hold up the loop. */
+/* Handles only as many messages as the box had when this call began. Otherwise a sender that never
+ * stops could block the event loop. */
 static void on_ring(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct post *post = data;
@@ -110,7 +110,7 @@ bool post_send(struct post *post, const struct letter *letter)
 	pthread_mutex_unlock(&post->lock);
 	if (!sent)
 		free(posted);
-	else /* the pipe has room for one byte for each letter in the box */
+	else /* the pipe has room for one byte per message */
 		(void)!write(post->ring[1], "", 1);
 	return sent;
 }

@@ -2,8 +2,9 @@
 /*
  * The serial console, which is two pipes. The framework has the guest's ends of the pipes
  * (developer.apple.com/documentation/virtualization/vzfilehandleserialportattachment). These ends
- * stay open in this process as long as the object of the machine lives. So a read here never
- * returns the end of file. After the machine has ended, no more bytes come than the pipe contains.
+ * stay open in this process until the object of the machine is freed. So a read of a pipe never
+ * returns the end of file. After the machine has ended, only the bytes that are in the pipe are
+ * still read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +15,10 @@
 #include "base/fd.h"
 
 #define READ_BYTES 16384
-#define DRAIN_READS 64 /* more reads than are needed for all bytes that a pipe can hold */
+#define DRAIN_READS 64 /* enough reads for all bytes that a pipe can hold */
 
-/* Reads bytes of the guest. Returns false if the pipe has no bytes now, or was closed. */
+/* Reads bytes from the guest. Returns false if there are no bytes at present, or if the pipe was
+ * closed. */
 static bool receive_guest_bytes(struct vm *vm)
 {
 	uint8_t bytes[READ_BYTES];
@@ -57,7 +59,7 @@ static void on_serial_in(struct loop *loop, int fd, uint32_t events, void *data)
 		vm->events.console_room(vm->events.data);
 }
 
-/* Makes a pipe. `ours` is the index (0 or 1) of the end that stays in this file. */
+/* Makes a pipe. `ours` is the index (0 or 1) of the end that this process uses itself. */
 static int make_serial_pipe(int ours, int *own, int *theirs, struct error *err)
 {
 	int ends[2];
@@ -89,7 +91,7 @@ size_t applevf_console(struct vm *vm, const uint8_t *bytes, size_t len)
 	ssize_t n;
 
 	if (!vm->serial.in_watch)
-		return len; /* the bytes count as written, since nobody reads them any more */
+		return len; /* the bytes count as written, since the guest reads no more */
 	n = write(vm->serial.in, bytes, len);
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return len;

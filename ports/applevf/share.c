@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gives a directory to a running machine. The machine was made with a share device that has no
+ * Gives a directory to a running machine. The machine was made with a share device without a
  * directory (config.hotplug). The property `share` of this device may be set while the machine runs
  * (developer.apple.com/documentation/virtualization/vzvirtiofilesystemdevice/share). The value nil
- * takes the directory away. The tag of the device is in its configuration, and cannot change.
+ * removes the directory. The device's tag is a part of its configuration, and cannot change.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 #include "base/cleanup.h"
 #include "store/share/pass.h"
 
-/* Finds the directory by the pass of the command that has asked for it: the request alone gives no
- * right to open a directory. Returns the directory's path, which the caller frees; NULL with an
- * error. */
+/* Finds the directory that a command has asked to share. The request itself has no path: the
+ * command has passed the directory in a separate step, which proves its right to open the
+ * directory. Returns the directory's path, which the caller frees, or NULL with err set. */
 static char *find_given(const struct vm *vm, bool read_only, struct error *err)
 {
 	autofree char *state_dir =

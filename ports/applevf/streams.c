@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Connects the guest's vsock with sockets of the workspace, in the form that all backends use. A
- * client of vsock.sock sends CONNECT <port>. When the framework has connected to that port of the
- * guest, the client gets OK, and its socket is joined to the connection. A connection from the
- * guest to a port of the host is joined to a new connection to vsock.sock_<port>. Both sides are
- * sockets, so the relay that all backends share joins them.
+ * client that connects to vsock.sock sends CONNECT <port>. When the framework has connected to that
+ * port of the guest, the client gets OK, and its socket is joined to the framework's connection. A
+ * connection from the guest to a port of the host is joined to a new connection to
+ * vsock.sock_<port>. All connections are sockets, so the relay code that all backends share copies
+ * the bytes between them.
  *
- * The framework sets no limits, so this file does. A client's line and the guest's answer must come
- * in time. At most LIMIT_VSOCK_STREAMS streams exist at once.
+ * The framework sets no limits, so this file has limits. The line of a client and the answer of the
+ * guest must come before a deadline. At most LIMIT_VSOCK_STREAMS streams exist at the same time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,18 +25,18 @@
 #include "base/limits.h"
 #include "base/relay.h"
 
-#define LINE_BYTES 32 /* the room for a line; the longest, "CONNECT 4294967295\n", has 19 bytes */
+#define LINE_BYTES 32 /* the room for a line; "CONNECT 4294967295\n", the longest, has 19 bytes */
 
 struct stream {
 	struct vm *vm;
 	struct list_link link;
 	uint64_t id;
-	int fd;			  /* the host's socket until the streams are joined; -1: none */
+	int fd;			  /* the host's socket until the two sockets are joined; -1: none */
 	struct loop_watch *watch; /* watches for the client's line */
-	/* the time limit for the client's line, and then for the guest's answer */
+	/* The timer of the time limit for the client's line, and then for the guest's answer. */
 	struct loop_watch *timer;
 	uint32_t port;
-	bool to_guest;	  /* true: a client of the host has begun the stream, and it is joined */
+	bool to_guest;	  /* a client of the host has opened the stream, and it is joined */
 	void *connection; /* the framework's object for the connection; NULL: none yet */
 	struct relay *relay;
 };
@@ -73,8 +74,8 @@ static void on_relay_ended(void *data)
 	drop_stream(data);
 }
 
-/* Adds a stream, which takes over `fd`. Returns NULL if there is no room for it; `fd` is closed
- * then. */
+/* Adds a stream with the host's socket `fd`. Takes ownership of `fd`. If there are too many streams
+ * or no memory, closes `fd` and returns NULL. */
 static struct stream *add_stream(struct vm *vm, int fd)
 {
 	struct stream *s =
@@ -90,7 +91,7 @@ static struct stream *add_stream(struct vm *vm, int fd)
 	return s;
 }
 
-/* Joins a stream to the guest's connection. Takes over `guest_fd`. */
+/* Joins a stream to the guest's connection. Takes ownership of `guest_fd`. */
 static void join_stream(struct stream *s, int guest_fd)
 {
 	struct vm *vm = s->vm;
@@ -98,8 +99,8 @@ static void join_stream(struct stream *s, int guest_fd)
 
 	s->relay = relay_new(vm->loop, steal_fd(&s->fd), guest_fd, on_relay_ended, s, &err);
 	if (s->relay) {
-		/* Sets a time limit for the host's last bytes if the host's side is gone: the guest
-		 * learns that only after these bytes. */
+		/* If the host's socket is closed, sets a time limit for the delivery of its last
+		 * bytes. Only after these bytes the guest learns that the socket was closed. */
 		relay_hurry(s->relay, 0);
 		return;
 	}
@@ -109,7 +110,7 @@ static void join_stream(struct stream *s, int guest_fd)
 
 /* --- from the host ---------------------------------------------------------------------------- */
 
-/* Reads the port from a line that is exactly "CONNECT <port>\n". `len` includes the newline.
+/* Parses the port from a line that is exactly "CONNECT <port>\n". `len` includes the newline.
  * Returns false for any other line. */
 static bool read_connect(const char *line, size_t len, uint32_t *port)
 {
@@ -155,8 +156,8 @@ static void ask_guest(struct stream *s)
 		drop_stream(s);
 }
 
-/* Reads the client's line. First only peeks at the bytes, since those after the newline must stay
- * in the socket as payload. */
+/* Reads the client's line. First looks at the bytes with MSG_PEEK, since bytes after the newline
+ * are payload and must stay in the socket. */
 static void on_connect_line(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct stream *s = data;
@@ -169,7 +170,8 @@ static void on_connect_line(struct loop *loop, int fd, uint32_t events, void *da
 	if (!newline && !(events & (LOOP_HUP | LOOP_ERR | LOOP_RDHUP)) &&
 	    ((got < 0 && errno == EAGAIN) || (got > 0 && (size_t)got < sizeof(line))))
 		return;
-	/* Also reads a line that is refused: a close with unread bytes would be a reset. */
+	/* Also reads a line that is refused. Otherwise a close with unread bytes would reset the
+	 * client's connection. */
 	if (recv(fd, line, newline ? len : sizeof(line), MSG_DONTWAIT) == (ssize_t)len && newline &&
 	    read_connect(line, len, &s->port))
 		ask_guest(s);
@@ -187,8 +189,8 @@ static void on_accept_again(struct loop *loop, void *data)
 	(void)loop_set_events(vm->streams.watch, LOOP_IN, &ignored);
 }
 
-/* Accepts no connections for LIMIT_ACCEPT_AGAIN_MS, since this process has no free descriptor
- * now. */
+/* Accepts no connections for LIMIT_ACCEPT_AGAIN_MS milliseconds, since this process has no free
+ * file descriptor at present. */
 static void accept_later(struct vm *vm, const struct error *why)
 {
 	struct error ignored;
@@ -232,8 +234,7 @@ static struct stream *find_stream(struct vm *vm, uint64_t id)
 	return NULL;
 }
 
-/* Sends OK to the client. The send buffer is empty, so the kernel takes the whole line or
- * nothing. */
+/* Sends OK to the client. The socket's send buffer is empty, so the kernel takes the whole line. */
 static bool say_ok(const struct stream *s)
 {
 	char line[LINE_BYTES];
@@ -254,8 +255,8 @@ void streams_connected(struct vm *vm, const struct letter *letter)
 {
 	struct stream *s = find_stream(vm, letter->id);
 
-	/* Refuses the connection if the client has closed its socket, or if nothing listens at that
-	 * port of the guest. */
+	/* Refuses the connection if the client has closed its socket, or if no program of the guest
+	 * listens on that port. */
 	if (!s || letter->fd < 0) {
 		refuse_connection(vm, letter);
 		if (s)
@@ -277,8 +278,8 @@ void streams_connected(struct vm *vm, const struct letter *letter)
 
 /* --- from the guest --------------------------------------------------------------------------- */
 
-/* Returns true if this connection shows that the guest was reset. A reset destroys all connections,
- * and the first connection of each boot is to the boot port. */
+/* Returns true if this connection shows that the guest was reset. A reset ends all connections, and
+ * the guest's first connection of each boot is to the boot port. */
 static bool is_another_boot(struct vm *vm, const struct letter *letter)
 {
 	const struct streams *streams = &vm->streams;

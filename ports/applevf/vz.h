@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions by which C code uses Virtualization.framework. Each machine is in this process, and has
- * a serial queue. Calls to the machine, and its answers, run only on that queue
+ * a serial dispatch queue. Calls to the machine, and its answers, run only on that queue
  * (developer.apple.com/documentation/virtualization/vzvirtualmachine/init(configuration:queue:)).
- * Each function below returns at once, unless its comment says that it waits. Its result comes as a
- * letter (post.h). docs/applevf.md has what is known about every class, selector and value that is
- * used.
+ * Each function below returns at once, unless its comment says that it waits. Its result comes
+ * later as a message to the event loop (a letter, post.h). docs/applevf.md says what is known about
+ * every class, selector and value that this code uses.
  */
 #ifndef BACKEND_APPLEVF_VZ_H
 #define BACKEND_APPLEVF_VZ_H
@@ -21,7 +21,7 @@
 
 #define VZ_TEXT 256
 struct vz_host {
-	bool framework; /* true: this system has the framework */
+	bool framework; /* true: this macOS has the framework */
 	bool supported; /* true: the framework can run machines on this host */
 	/* true: this program has the entitlement com.apple.security.virtualization */
 	bool entitled;
@@ -30,21 +30,22 @@ struct vz_host {
 	/* true: the framework is the stand-in of the tests, which is recognised by a class that the
 	 * real framework does not have. */
 	bool stand_in;
-	char version[VZ_TEXT]; /* the version of the system, and so of the framework */
-	/* the smallest and largest memory of a machine, in bytes; 0 without the framework */
+	char version[VZ_TEXT]; /* the version of macOS, and so of the framework */
+	/* the smallest and largest memory of a machine, in bytes; 0 if there is no framework */
 	uint64_t memory_min, memory_max;
 	uint64_t cpus_min, cpus_max;
 };
 
 void vz_host(struct vz_host *out);
 /* Returns 0 if an interface of the host has this identifier or display name. Otherwise returns -1
- * with ERR_INVALID; the message lists the interfaces that exist. */
+ * with ERR_INVALID and a message that lists the interfaces that exist. */
 int vz_check_interface(const char *name, struct error *err);
 
 /* --- what a machine is made of: vz_configuration.m -------------------------------------------- */
 
-/* Asks the framework whether it would make a machine of the plan. Leaves out parts without a path.
- * Checks nothing if plan_is_whole() is false for the plan. Returns 0, or -1 with an error. */
+/* Asks the framework whether it can make a machine from the plan. Leaves out disks, shares and
+ * files whose path is NULL. If plan_is_whole() is false for the plan, the framework is not asked.
+ * Returns 0, or -1 with err set. */
 int vz_check(const struct plan *plan, struct error *err);
 
 /* --- a machine: vz.m -------------------------------------------------------------------------- */
@@ -52,29 +53,31 @@ int vz_check(const struct plan *plan, struct error *err);
 struct vz;
 
 /* Makes the machine, but does not start it. Waits for the machine's queue. After success the
- * machine owns the serial ends of the plan. The caller frees the result by vz_free(). Returns NULL
- * with an error. */
+ * machine owns the plan's ends of the console's pipes. The caller frees the result by vz_free().
+ * Returns NULL with err set on failure. */
 struct vz *vz_new(struct plan *plan, struct post *post, struct error *err);
 void vz_start(struct vz *vz);
 void vz_pause(struct vz *vz);
 void vz_resume(struct vz *vz);
 /* Stops the machine at once. If the machine is being started, paused or resumed, stops it as soon
- * as that step is over. */
+ * as that step is finished. */
 void vz_stop(struct vz *vz);
 /* Asks the guest to switch itself off. */
 void vz_press_power(struct vz *vz);
 void vz_set_memory(struct vz *vz, int64_t mib);
-/* Gives a directory to the share that has none yet. If `path` is NULL, takes the directory away. */
+/* Sets the directory of the share that had none at the start. If `path` is NULL, removes the
+ * directory. */
 void vz_share(struct vz *vz, const char *path, bool read_only);
 /* Cuts every connection between the guest and the host: cards, shares, listeners and sockets. */
 void vz_sever(struct vz *vz);
 /* Connects to a port of the guest. The answer is a LETTER_CONNECTED with `id`. */
 void vz_connect(struct vz *vz, uint32_t port, uint64_t id);
-/* Closes a connection. `connection` comes from a letter and must not be used after this call. The
- * caller closes the descriptor that came in the same letter. */
+/* Closes a connection. `connection` is a member of a letter, and must not be used after this call.
+ * The caller closes the file descriptor of the same letter. */
 void vz_hang_up(struct vz *vz, void *connection);
-/* Stops the machine if it still runs, and waits up to LIMIT_VMM_END_MS until it has stopped. No
- * letter comes after this. Takes over the post and frees it. Accepts NULL. */
+/* Stops the machine if it still runs, and waits up to LIMIT_VMM_END_MS milliseconds until it has
+ * stopped. No letter comes after this call. Also frees the struct post that vz_new() got. Accepts
+ * NULL. */
 void vz_free(struct vz *vz);
 
 #endif

@@ -20,7 +20,7 @@ static void tell_word(MicroagentMachine *self, enum letter_kind kind, const char
 	(void)post_send(self->post, &letter);
 }
 
-/* Reports the end of the machine, but only the first time that it is called. */
+/* Reports the end of the machine. Does nothing if the end was reported before. */
 static void tell_end_once(MicroagentMachine *self, enum letter_kind kind, const char *what,
 			  NSError *error)
 {
@@ -30,8 +30,9 @@ static void tell_end_once(MicroagentMachine *self, enum letter_kind kind, const 
 	tell_word(self, kind, what, error);
 }
 
-/* Gives the queue a block to run. The framework throws an exception for a call that it does not
- * allow. That exception becomes an error of the machine, so that the process goes on. */
+/* Runs a block on the machine's queue. If a call is not allowed, the framework throws an exception.
+ * The exception is caught and reported as a crash of the machine, so that this process
+ * continues. */
 void machine_do(MicroagentMachine *self, void (^work)(void))
 {
 	dispatch_async(self->queue, ^{
@@ -52,8 +53,8 @@ void machine_do(MicroagentMachine *self, void (^work)(void))
 
 static void stop_now(MicroagentMachine *self);
 
-/* Counts a finished start, pause, resume or stop. Stops the machine now if a stop had to wait for
- * this step. */
+/* Called when a start, pause, resume or stop has finished. Stops the machine now if a stop had to
+ * wait for this step. */
 static void has_turned(MicroagentMachine *self)
 {
 	self->turning--;
@@ -77,8 +78,7 @@ static void on_turned(MicroagentMachine *self, enum letter_kind kind, const char
 	has_turned(self);
 }
 
-/* Handles the answer to a stop. Ignores an error if the machine has ended, since that was the
- * aim. */
+/* Handles the answer to a stop. Ignores an error if the machine has stopped anyway. */
 static void on_stopped(MicroagentMachine *self, NSError *error)
 {
 	if (!error || [self->machine state] == VZVirtualMachineStateStopped ||
@@ -169,7 +169,7 @@ static int copy_ports(MicroagentMachine *self, const struct plan *plan)
 	return 0;
 }
 
-/* Makes the framework's machine. Runs on the queue, like all calls to the machine. */
+/* Makes the framework's machine. Runs on the machine's queue, as all calls to the machine must. */
 static void make_machine(MicroagentMachine *self, VZVirtualMachineConfiguration *configuration)
 {
 	self->machine = [[VZVirtualMachine alloc] initWithConfiguration:configuration
@@ -289,8 +289,8 @@ void vz_press_power(struct vz *vz)
 	});
 }
 
-/* Sets the memory of the guest. Reads the size back, since the framework silently changes a size
- * that is out of its bounds. */
+/* Sets the memory of the guest. Reads the size back and reports it, since the framework silently
+ * changes a size that is not allowed. */
 void vz_set_memory(struct vz *vz, int64_t mib)
 {
 	MicroagentMachine *self = machine_of(vz);
@@ -313,8 +313,8 @@ void vz_set_memory(struct vz *vz, int64_t mib)
 	});
 }
 
-/* Gives the machine a directory. Makes the share before the block runs, since `path` belongs to the
- * loop and may be freed by then. */
+/* Gives the machine a directory. Makes the share now and not in the block, since the caller may
+ * free `path` before the block runs. */
 void vz_share(struct vz *vz, const char *path, bool read_only)
 {
 	MicroagentMachine *self = machine_of(vz);
@@ -342,8 +342,8 @@ void vz_share(struct vz *vz, const char *path, bool read_only)
 
 /* --- its end ---------------------------------------------------------------------------------- */
 
-/* Removes the delegates, listeners and connections, so that no late event of the framework
- * arrives. */
+/* Removes the delegates, listeners and connections, so that the framework reports no further
+ * event. */
 static void let_go(MicroagentMachine *self)
 {
 	[self->machine setDelegate:nil];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a VZVirtualMachineConfiguration from a plan. The host caches disks, and writes the cache to
- * the medium when the guest asks for a flush. "automatic" caching is not used, since Linux guests
- * have lost data with it (github.com/utmapp/UTM/issues/4840, github.com/lima-vm/lima/issues/1957).
+ * Makes a VZVirtualMachineConfiguration from a plan. The host caches the disks, and writes its
+ * cache to the storage when the guest asks for a flush. "automatic" caching is not used, since
+ * Linux guests have lost data with it (github.com/utmapp/UTM/issues/4840,
+ * github.com/lima-vm/lima/issues/1957).
  */
 #include "applevf/vz.h"
 
@@ -55,8 +56,8 @@ static int put_platform(VZVirtualMachineConfiguration *machine, const struct pla
 
 /* --- disks ------------------------------------------------------------------------------------ */
 
-/* Returns the device of a disk, autoreleased; nil with an error. The guest reads the identifier as
- * the disk's serial number. */
+/* Returns the device of a disk, autoreleased, or nil with err set. The guest sees the device's
+ * identifier as the disk's serial number. */
 static VZStorageDeviceConfiguration *disk_of(const struct plan_disk *disk, struct error *err)
 {
 	NSError *error = nil;
@@ -125,7 +126,7 @@ static int put_shares(VZVirtualMachineConfiguration *machine, const struct plan 
 
 /* --- network ---------------------------------------------------------------------------------- */
 
-/* Returns the attachment of the network card, autoreleased; nil with an error. */
+/* Returns the attachment of the network card, autoreleased, or nil with err set. */
 static VZNetworkDeviceAttachment *attachment_of(const struct plan *plan, struct error *err)
 {
 	VZBridgedNetworkInterface *interface;
@@ -162,8 +163,8 @@ static int put_network(VZVirtualMachineConfiguration *machine, const struct plan
 
 /* --- what every machine has ------------------------------------------------------------------- */
 
-/* Gives the machine its serial console. The owner of the plan keeps the descriptors open as long as
- * the machine exists. */
+/* Gives the machine its serial console. The file descriptors must stay open as long as the machine
+ * exists. The machine closes them when it is freed. */
 static void put_console(VZVirtualMachineConfiguration *machine, const struct plan *plan)
 {
 	NSFileHandle *in, *out;

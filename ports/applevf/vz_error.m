@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Turns errors of the framework into struct error. */
+/* Converts errors of the framework into struct error. */
 #include "applevf/vz_objc.h"
 
 #include <string.h>
 
-/* Returns the code of this project for an error of the framework
+/* Returns the error code of this project for an error of the framework
  * (developer.apple.com/documentation/virtualization/vzerror/code). */
 static enum error_code code_of(NSError *error)
 {
@@ -40,7 +40,8 @@ static const char *text_of(NSString *text)
 	return bytes ? bytes : "";
 }
 
-/* Returns a text that explains an error beyond the framework's text; "" if there is none. */
+/* Returns a text that explains an error in addition to the framework's text, or "" if there is no
+ * such text. */
 static const char *meaning_of(NSError *error)
 {
 	if (![[error domain] isEqualToString:VZErrorDomain])
@@ -65,7 +66,7 @@ int vz_tell_error(struct error *err, const char *what, NSError *error)
 					 "%s: Virtualization.framework does not say why", what);
 		text = text_of([error localizedDescription]);
 		reason = text_of([error localizedFailureReason]);
-		/* Leaves out the reason if the text already contains it. */
+		/* Leaves out the reason if the framework's text already contains it. */
 		if (!*reason || strstr(text, reason))
 			reason = "";
 		return error_set(err, code_of(error), "%s: %s%.300s%s%.300s (%.80s %ld)", what,

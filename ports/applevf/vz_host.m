@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Describes what this host has of the framework. Uses a class of the framework only after a check
- * that it exists. The program is linked weakly with the framework, so that it can run and report
- * that the framework is missing.
+ * Finds out what the framework offers on this host. Uses a class of the framework only after a
+ * check that the class exists. The program is linked weakly with the framework, so that it also
+ * runs without the framework and can report that it is missing.
  */
 #include "applevf/vz.h"
 
@@ -13,8 +13,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-/* Returns true if this process has the entitlement. Without it SecTaskCopyValueForEntitlement()
- * returns NULL
+/* Returns true if this process has the entitlement. SecTaskCopyValueForEntitlement() returns NULL
+ * if the process does not have it
  * (developer.apple.com/documentation/security/sectaskcopyvalueforentitlement(_:_:_:)). */
 static bool is_entitled(CFStringRef name)
 {

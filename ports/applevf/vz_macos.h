@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for macOS guests, which C code calls without a loop. They wait for their results. */
+/* Functions for macOS guests that need no event loop. They wait for their results. */
 #ifndef BACKEND_APPLEVF_VZ_MACOS_H
 #define BACKEND_APPLEVF_VZ_MACOS_H
 
 #include "backend/backend.h"
 
-/* Apple declares the classes of macOS guests only for its own processors. So the part for Intel
- * processors of a universal program has no macOS guests. The stand-in of the tests has these
- * classes on every host. */
+/* Apple declares the classes of macOS guests only for its own processors. So the Intel half of a
+ * universal program cannot run macOS guests. The stand-in of the tests has these classes on every
+ * host. */
 #if defined(__arm64__) || !defined(__APPLE__)
 #define VZ_MACOS_GUESTS 1
 #endif
 
-/* Returns 0 if macOS guests can run here; -1 with ERR_UNSUPPORTED if not. */
+/* Returns 0 if macOS guests can run on this host, or -1 with ERR_UNSUPPORTED if they cannot. */
 int vz_macos_check(struct error *err);
 int vz_macos_install(const struct macos_install *job, macos_told_fn *told, void *data,
 		     struct error *err);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds the parts that a macOS guest needs to a configuration. Platform and boot loader depend on
- * each other. macOS boots only with the hardware model and the auxiliary storage with which it was
- * installed (developer.apple.com/documentation/virtualization/vzmacauxiliarystorage). The machine
- * has a screen, a keyboard and a pointing device although nobody uses them, as in Apple's sample
+ * Adds the platform, boot loader and devices of a macOS guest to a configuration. The platform
+ * works only with macOS's boot loader. macOS boots only with the hardware model and the auxiliary
+ * storage with which it was installed
+ * (developer.apple.com/documentation/virtualization/vzmacauxiliarystorage). The machine has a
+ * screen, a keyboard and a pointing device although nobody uses them, as in Apple's sample
  * (developer.apple.com/documentation/virtualization/running-macos-in-a-virtual-machine-on-apple-silicon).
  */
 #include "applevf/vz_macos.h"
@@ -33,7 +34,7 @@ static NSData *data_of(const char *path)
 	return name ? [NSData dataWithContentsOfFile:name] : nil;
 }
 
-/* Returns the hardware model from the file at `path`, autoreleased; nil with an error. */
+/* Returns the hardware model from the file at `path`, autoreleased, or nil with err set. */
 static VZMacHardwareModel *model_of(const char *path, struct error *err)
 {
 	NSData *data = data_of(path);
@@ -57,7 +58,7 @@ static VZMacHardwareModel *model_of(const char *path, struct error *err)
 	return nil;
 }
 
-/* Returns the machine identifier from the file at `path`, autoreleased; nil with an error. */
+/* Returns the machine identifier from the file at `path`, autoreleased, or nil with err set. */
 static VZMacMachineIdentifier *identifier_of(const char *path, struct error *err)
 {
 	NSData *data = data_of(path);

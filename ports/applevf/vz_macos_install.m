@@ -2,10 +2,10 @@
 /*
  * Installs macOS from a restore image, with the steps of Apple's documentation
  * (developer.apple.com/documentation/virtualization/installing-macos-on-a-virtual-machine). The
- * image tells what hardware it supports. A machine with that hardware is made, with an empty disk
- * and an empty auxiliary storage. The installer restores the image to this machine. Meanwhile this
- * thread waits, and reports the progress. All calls to the machine and the installer run on the
- * machine's queue.
+ * image says which hardware it supports. This code makes a machine with that hardware, an empty
+ * disk and an empty auxiliary storage. The installer installs the image on this machine. Meanwhile
+ * the calling thread waits, and reports the progress. All calls to the machine and the installer
+ * run on the machine's queue.
  */
 #include "applevf/vz_macos.h"
 
@@ -26,9 +26,9 @@
 #define LOOK_MS 250
 #define MIB (1ull << 20)
 
-/* The oldest macOS that can be a guest. Each session has a new machine identifier. An older macOS
- * does not boot if the identifier differs from that of its installation
- * (github.com/cirruslabs/tart/issues/977). It also cannot mount shares. */
+/* The oldest version of macOS that can be a guest. An older macOS cannot mount shares. It also does
+ * not boot if its machine identifier differs from that of its installation
+ * (github.com/cirruslabs/tart/issues/977), and each session has a new machine identifier. */
 #define OLDEST_MACOS 13
 
 static NSURL *url_in(const char *directory, const char *name)
@@ -43,8 +43,9 @@ static NSURL *url_in(const char *directory, const char *name)
 
 typedef void (^image_handler)(VZMacOSRestoreImage *, NSError *);
 
-/* Returns the image that `ask` passes to its handler; nil with an error. The caller releases the
- * image. The handler runs on a thread of the framework. `what` begins the error message. */
+/* Calls the block `ask` with a handler, and waits. Returns the image that the handler gets, or nil
+ * with err set. The caller releases the image. The handler runs on a thread of the framework. An
+ * error message begins with `what`. */
 static VZMacOSRestoreImage *await_image(void (^ask)(image_handler), const char *what,
 					struct error *err)
 {
@@ -76,7 +77,8 @@ static VZMacOSRestoreImage *load_image(const char *path, struct error *err)
 		"the restore image is damaged, or is none", err);
 }
 
-/* Returns the requirements of the image; nil with an error. The result belongs to the image. */
+/* Returns the hardware requirements of the image, or nil with err set. The result belongs to the
+ * image. */
 static VZMacOSConfigurationRequirements *requirements_of(VZMacOSRestoreImage *image,
 							 struct error *err)
 {
@@ -174,8 +176,8 @@ static int put_new_platform(VZVirtualMachineConfiguration *machine, VZMacHardwar
 	return 0;
 }
 
-/* Returns the configuration of the machine for the installation, autoreleased; nil with an
- * error. */
+/* Returns the configuration of the machine for the installation, autoreleased, or nil with err
+ * set. */
 static VZVirtualMachineConfiguration *make_machine(const struct macos_install *job,
 						   const struct macos_image *facts,
 						   VZMacHardwareModel *model, struct error *err)
@@ -215,9 +217,9 @@ struct installation {
 	dispatch_semaphore_t over;
 	VZVirtualMachine *machine;
 	VZMacOSInstaller *installer;
-	NSProgress *progress;	/* owned by the installer */
-	NSError *error;		/* nil: the installation succeeded */
-	struct error exception; /* the exception that the framework has thrown, if any */
+	NSProgress *progress;	/* belongs to the installer */
+	NSError *error;		/* the reason of the failure; nil: no failure */
+	struct error exception; /* an exception of the framework, if it has thrown one */
 };
 
 static void begin_installation(struct installation *i, NSURL *image)
@@ -238,8 +240,8 @@ static void begin_installation(struct installation *i, NSURL *image)
 	}
 }
 
-/* Reports the progress until the installation is over. Any thread may read NSProgress. Only the
- * queue may use the installer, which owns that object
+/* Reports the progress until the installation is over. Any thread may read NSProgress. The
+ * installer itself may be used only on the machine's queue
  * (developer.apple.com/documentation/foundation/nsprogress). */
 static void follow_installation(struct installation *i, macos_told_fn *told, void *data)
 {
@@ -254,7 +256,7 @@ static void follow_installation(struct installation *i, macos_told_fn *told, voi
 	}
 }
 
-/* Releases the machine on its queue, after all blocks that are still waiting there. */
+/* Releases the machine on its queue, after all blocks that still wait in the queue have run. */
 static void end_installation(struct installation *i)
 {
 	dispatch_sync(i->queue, ^{

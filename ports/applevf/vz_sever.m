@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Cuts a machine off for a quarantine. Runs on the machine's queue. */
+/* Cuts all connections of a machine for a quarantine. Runs on the machine's queue. */
 #include "applevf/vz_machine.h"
 
-/* Detaches the network cards, and checks each step. Sets the property `attachment` of a card to
- * nil. If it then is nil, the card is detached (.../vznetworkdevice/attachment). Returns NULL if
- * all cards are detached; otherwise a text that tells what is left. */
+/* Detaches the network cards by setting their property `attachment` to nil. A card is detached if
+ * the property is nil after that (.../vznetworkdevice/attachment). Returns NULL if all cards are
+ * detached, otherwise a text that says what is not detached. */
 static const char *cut_cards(MicroagentMachine *self)
 {
 	for (VZNetworkDevice *each in [self->machine networkDevices]) {
@@ -27,8 +27,9 @@ static const char *cut_shares(MicroagentMachine *self)
 	return NULL;
 }
 
-/* Closes all connections that are still open; the loop has already ended those that it knew. A
- * connection that is closed here stays in the list until the loop calls vz_hang_up(). */
+/* Closes all connections that are still open. The event loop has already closed the connections
+ * that it knew. A connection that is closed here stays in the list until the event loop calls
+ * vz_hang_up(). */
 static const char *cut_connections(MicroagentMachine *self)
 {
 	for (VZVirtioSocketConnection *each in self->connections) {
@@ -46,8 +47,8 @@ static void put_name(json_t *names, NSUInteger count, const char *one, const cha
 				      json_sprintf("%s (%lu %s)", one, (unsigned long)count, many));
 }
 
-/* Cuts everything, and adds the names of what was cut to `names`. Returns NULL; or a text that
- * tells what could not be cut. */
+/* Cuts all connections between guest and host, and adds the names of these channels to `names`.
+ * Returns NULL, or a text that says what could not be cut. */
 static const char *sever_all(MicroagentMachine *self, json_t *names)
 {
 	NSUInteger cards = [[self->machine networkDevices] count];

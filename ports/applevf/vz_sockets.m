@@ -7,10 +7,11 @@
 
 #include "base/cleanup.h"
 
-/* Passes a connection to the loop, with a copy of its descriptor. The original descriptor is closed
- * together with its object
+/* Passes a connection to the event loop, with a copy of its file descriptor. The original file
+ * descriptor is closed when its object is freed
  * (developer.apple.com/documentation/virtualization/vzvirtiosocketconnection/filedescriptor).
- * Returns NO if the connection cannot be passed; letter->fd may be open then. */
+ * Returns NO if the connection could not be passed. The caller must then close letter->fd if it is
+ * open. */
 static BOOL hand_over(MicroagentMachine *self, VZVirtioSocketConnection *connection,
 		      struct letter *letter)
 {

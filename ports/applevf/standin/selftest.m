@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A very small client of Virtualization.framework, for the tests of the stand-in. It makes a
- * machine from its arguments. Then it reads words from lines and does what they say. Each line gets
- * one line of answer. Events are on lines of their own, which begin with '!'.
+ * machine from its arguments. Then it reads commands from stdin, one on each line, and answers each
+ * with one line. It prints events on separate lines, which begin with '!'.
  */
 #import <Foundation/Foundation.h>
 #import <Security/Security.h>
@@ -20,7 +20,7 @@ static void say(NSString *format, ...)
 	va_start(words, format);
 	NSString *line = [[NSString alloc] initWithFormat:format arguments:words];
 	va_end(words);
-	/* Prints a line in one piece, from any thread. */
+	/* Prints the line with one write(), so that lines of several threads do not mix. */
 	dprintf(STDOUT_FILENO, "%s\n", [line UTF8String]);
 	[line release];
 }
@@ -37,7 +37,7 @@ static NSString *words_of(NSError *error)
 	dispatch_queue_t _queue;
 	VZVirtualMachineConfiguration *_configuration;
 	VZVirtualMachine *_machine;
-	VZVirtioSocketConnection *_connection; /* the last */
+	VZVirtioSocketConnection *_connection; /* the last connection */
 	VZVirtioSocketListener *_listener;
 	BOOL _accepts;
 }
@@ -90,9 +90,8 @@ static void add_network(VZVirtualMachineConfiguration *configuration, NSString *
 	[card release];
 }
 
-/* Returns a share of one directory. Without a name, the directory is the whole share. With a
- * name, the share is one of several directories and has only this one. Returns nil if the path
- * is empty. */
+/* Returns a share of one directory. Without a name, the result is a VZSingleDirectoryShare. With a
+ * name, it is a VZMultipleDirectoryShare with one directory. Returns nil if the path is empty. */
 static VZDirectoryShare *share_of(NSString *path, NSString *name, BOOL readOnly)
 {
 	VZSharedDirectory *directory =
@@ -117,7 +116,7 @@ static void add_share(VZVirtualMachineConfiguration *configuration, NSString *pa
 	[device release];
 }
 
-/* Sends the guest's console to our standard error; the console gets no input. */
+/* Sends the guest's console to the standard error of this program. The console gets no input. */
 static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 {
 	VZVirtioConsoleDeviceSerialPortConfiguration *port =
@@ -156,8 +155,8 @@ static void set_serial_file(VZVirtualMachineConfiguration *configuration, NSStri
 	[attachment release];
 }
 
-/* Adds a network card whose frames go through a socket. `value` is "FD" or "FD,MTU", in which FD is
- * the number of the socket's descriptor. */
+/* Adds a network card whose frames go through a socket. `value` is "FD" or "FD,MTU". FD is the
+ * number of the socket's file descriptor. */
 static void add_frames(VZVirtualMachineConfiguration *configuration, NSString *value)
 {
 	NSArray *numbers = [value componentsSeparatedByString:@","];
@@ -187,8 +186,8 @@ static void add_usb_disk(VZVirtualMachineConfiguration *configuration, NSString 
 					    initWithAttachment:image] autorelease]];
 }
 
-/* Adds a disk to those that exist. `value` is the number of a descriptor that is a block device of
- * this host, or a URL of NBD. */
+/* Adds a further disk. `value` is the number of a file descriptor of a block device of this host,
+ * or a URL of NBD. */
 static void add_block_device(VZVirtualMachineConfiguration *configuration, NSString *value,
 			     Class class)
 {
@@ -230,7 +229,7 @@ static void add_screens(VZVirtualMachineConfiguration *configuration, int count)
 	configuration.graphicsDevices = @[ device ];
 }
 
-/* Makes a machine that starts by EFI, from a new store. */
+/* Makes the machine boot by EFI, with a new variable store. */
 static void set_efi(VZVirtualMachineConfiguration *configuration, NSString *path)
 {
 	NSError *error = nil;
@@ -261,7 +260,8 @@ static void add_sound(VZVirtualMachineConfiguration *configuration)
 	configuration.audioDevices = @[ device ];
 }
 
-/* Adds a console device with a port of this number: "NUMBER", or "NUMBER,MAXIMUM". */
+/* Adds a console device with one port. `value` is "NUMBER" or "NUMBER,MAXIMUM": the port's number,
+ * and the device's largest number of ports. */
 static void add_port(VZVirtualMachineConfiguration *configuration, NSString *value)
 {
 	NSArray *numbers = [value componentsSeparatedByString:@","];
@@ -279,7 +279,8 @@ static void add_port(VZVirtualMachineConfiguration *configuration, NSString *val
 	configuration.consoleDevices = @[ device ];
 }
 
-/* Adds more kinds of devices, which our supervisor does not use and other clients do. */
+/* Adds devices that this project's supervisor does not use, but other clients of the framework
+ * do. */
 static void add_other(VZVirtualMachineConfiguration *configuration, NSString *key, NSString *value)
 {
 	if ([key isEqualToString:@"serial"] || [key isEqualToString:@"append"])
@@ -305,8 +306,8 @@ static void add_other(VZVirtualMachineConfiguration *configuration, NSString *ke
 		add_port(configuration, value);
 }
 
-/* "kernel=PATH", "initrd=PATH", "words=TEXT", "memory=BYTES", "disk=PATH", "net=nat", "share=PATH",
- * and those of add_other(). */
+/* Handles one argument: "kernel=PATH", "initrd=PATH", "words=TEXT", "memory=BYTES", "disk=PATH",
+ * "net=nat", "share=PATH", or an argument of add_other(). */
 - (void)configure:(NSString *)word
 {
 	NSUInteger equals = [word rangeOfString:@"="].location;
@@ -402,8 +403,9 @@ static void add_other(VZVirtualMachineConfiguration *configuration, NSString *ke
 
 /* --- what it is told ------------------------------------------------------------------------- */
 
-/* Writes the text as a line to the connection, unless it is empty. Then reads until a newline has
- * come, and returns what was read. Returns "cut" or "closed" if the connection has ended. */
+/* Writes the text and a newline to the connection, unless the text is empty. Then reads until a
+ * newline has come, and returns what it has read. Returns "cut" or "closed" if the connection has
+ * ended. */
 - (NSString *)talk:(NSString *)text
 {
 	char answer[65536];
@@ -424,8 +426,8 @@ static void add_other(VZVirtualMachineConfiguration *configuration, NSString *ke
 	return [NSString stringWithUTF8String:answer];
 }
 
-/* Returns the first bytes that come from the connection. A dot stands for each byte that is not
- * printable ASCII. */
+/* Returns the first bytes that come from the connection, with a dot in place of each byte that is
+ * not printable ASCII. */
 - (NSString *)hear
 {
 	char some[4096];
@@ -544,7 +546,7 @@ static SEL transition_of(NSString *word)
 	return [word isEqualToString:@"resume"] ? @selector(resumeWithCompletionHandler:) : NULL;
 }
 
-/* Does what a line asks for. `word` is the first word of the line, and `argument` is its remainder.
+/* Executes one command. `word` is the first word of the line, and `argument` is the text after it.
  * Runs on the machine's queue. */
 - (void)obey:(NSString *)word with:(NSString *)argument
 {

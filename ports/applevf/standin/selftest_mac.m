@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the base of a macOS guest with the stand-in, as the documentation of VZMacOSInstaller says:
- * restore image, requirements, auxiliary storage, configuration, installation. Arguments: a
- * directory with a disk image "disk.img", and the restore image.
+ * Tests the stand-in: makes the base of a macOS guest in the steps that the documentation of
+ * VZMacOSInstaller gives. They are restore image, requirements, auxiliary storage, configuration
+ * and installation. The arguments are a directory with a disk image "disk.img", and the path of the
+ * restore image.
  */
 #import <Foundation/Foundation.h>
 #import <Virtualization/Virtualization.h>

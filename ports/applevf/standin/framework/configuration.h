@@ -3,5 +3,6 @@
 
 #import <Virtualization/Virtualization.h>
 
-/* Returns why no machine can be made of the configuration; nil if one can. */
+/* Returns the reason why no machine can be made from the configuration. Returns nil if a machine
+ * can be made. */
 extern NSString *configuration_unfit(VZVirtualMachineConfiguration *configuration);

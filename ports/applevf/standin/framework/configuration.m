@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The configuration of a whole machine, and the check whether a machine can have it. The errors'
- * texts are Apple's if they are published (facts.md). The others are ours, with Apple's code.
+ * The configuration of a whole machine, and its validation. The texts of errors are Apple's if they
+ * are published (facts.md). Other errors have a text of this project, and Apple's code.
  */
 #import "configuration.h"
 
@@ -14,7 +14,7 @@
 
 #define MEBIBYTE (1024ull * 1024)
 
-/* Apple documents no value for these two limits. The settings can give other values. */
+/* Apple documents no value for these two limits. A test can set other values in the settings. */
 #define MEMORY_MIN (32 * MEBIBYTE)
 #define CPUS_MIN 1
 
@@ -108,8 +108,8 @@ static NSString *unfit_boot(VZVirtualMachineConfiguration *c)
 			 : @"A Linux boot loader needs a generic platform.";
 }
 
-/* Returns why the attachment cannot carry frames; nil if it can. A datagram socket without a peer
- * is not connected, and is refused. */
+/* Returns the reason why the attachment cannot carry network frames, or nil if it can. Refuses a
+ * datagram socket that is not connected. */
 static NSString *unfit_frames(VZFileHandleNetworkDeviceAttachment *attachment)
 {
 	struct sockaddr_storage peer;
@@ -182,8 +182,8 @@ static NSString *unfit_sharing(VZVirtualMachineConfiguration *c)
 	return nil;
 }
 
-/* Returns why the storage devices are not possible; nil if they are. Two devices must not have the
- * same attachment, since two writers of one image destroy it. */
+/* Returns the reason why the storage devices are not valid, or nil if they are valid. Two devices
+ * must not have the same attachment, since two writers would destroy the image. */
 static NSString *unfit_storage(VZVirtualMachineConfiguration *c)
 {
 	NSMutableArray *seen = [NSMutableArray array];
@@ -214,8 +214,8 @@ static NSString *unfit_number(VZVirtualMachineConfiguration *c)
 	return nil;
 }
 
-/* Returns why the console devices are not possible; nil if they are. Checks only the rule on
- * Apple's page about the class: a device has at most its maximum number of ports. */
+/* Returns the reason why the console devices are not valid, or nil if they are valid. Checks only
+ * the rule of Apple's documentation: a device must not have more ports than its maximum. */
 static NSString *unfit_console(VZVirtualMachineConfiguration *c)
 {
 	for (VZVirtioConsoleDeviceConfiguration *each in [c consoleDevices]) {
@@ -227,8 +227,8 @@ static NSString *unfit_console(VZVirtualMachineConfiguration *c)
 	return nil;
 }
 
-/* Returns the part of the configuration that Apple's framework can have, but this stand-in cannot;
- * nil if there is none. */
+/* Returns which part of the configuration Apple's framework supports, but this stand-in does not.
+ * Returns nil if there is no such part. */
 static NSString *unfit_here(VZVirtualMachineConfiguration *c)
 {
 	if (is_efi(c))

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Configurations and attachments that keep the values that they were made with, and do nothing
- * else. */
+/* Configurations and attachments that only store the values that they were made with. */
 #import "object.h"
 
 #include <fcntl.h>
 
-/* More ports than any client needs. An index beyond them is a client's mistake. */
+/* More ports than any client needs. A larger index shows a mistake of the client. */
 #define VZ_CONSOLE_PORTS 512
 
 @implementation VZBootLoader
@@ -98,8 +97,8 @@ VZ_READ(NSFileHandle *, fileHandleForWriting)
 
 @implementation VZFileSerialPortAttachment
 
-/* Opens the file at once, and keeps it open. The guest's output is appended to the file's contents,
- * or replaces them. */
+/* Opens the file at once, and keeps it open. The guest's output is appended to the file if
+ * shouldAppend is YES, and otherwise replaces the file's contents. */
 - (instancetype)initWithURL:(NSURL *)url append:(BOOL)shouldAppend error:(NSError **)error
 {
 	int how = O_WRONLY | O_CREAT | O_CLOEXEC | (shouldAppend ? O_APPEND : O_TRUNC);
@@ -139,7 +138,7 @@ VZ_READ(NSURL *, URL)
 
 VZ_NUMBER(BOOL, sharesClipboard, setSharesClipboard)
 
-/* The name by which SPICE's agent in a guest finds its port. */
+/* The name by which the SPICE agent in a guest finds its port. */
 + (NSString *)spiceAgentPortName
 {
 	return @"com.redhat.spice.0";
@@ -169,7 +168,7 @@ VZ_NUMBER(BOOL, isConsole, setIsConsole)
 
 @implementation VZVirtioConsolePortConfigurationArray
 
-/* Returns the ports by their index. The entry of an index without a port is a null. */
+/* Returns the ports by their index, with NSNull for an index that has no port. */
 - (NSArray *)all
 {
 	NSArray *all = [self valueOf:@"all"];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of the stand-in's libdispatch that the framework uses and that are not public. */
+/* Functions of the stand-in's libdispatch that are not part of its public interface, and that the
+ * stand-in's framework uses. */
 #pragma once
 
 #include <dispatch/dispatch.h>
 #include <pthread.h>
 
-/* Returns whether the calling code runs on the queue. On the main thread the main queue is always
- * the current one. */
+/* Returns YES if the calling code runs on the queue. On the main thread, this is always true of the
+ * main queue. */
 extern BOOL standin_queue_is_current(dispatch_queue_t queue);
-/* Starts a thread that gets no signals of the process, and that is registered with Foundation. */
+/* Starts a thread that blocks all signals, and that is registered with Foundation. */
 extern void standin_thread(void (^body)(void));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The serial queues of the stand-in. A queue has a list of blocks, and a thread that runs the
- * blocks one after another. The main queue has no thread of its own: dispatch_main() runs its
- * blocks on the main thread. All signals are blocked in the threads that this file makes, so only
+ * blocks one after another. The main queue has no separate thread: dispatch_main() runs the main
+ * queue's blocks on the main thread. The threads that this file creates block all signals, so only
  * the other threads of the process get signals.
  */
 #import "dispatch.h"
@@ -22,8 +22,8 @@ struct work {
 	dispatch_block_t block;
 };
 
-/* The data that a queue's object shares with the queue's thread. When the object is gone, the
- * thread runs all remaining blocks before it ends. */
+/* The data that a queue's object shares with the queue's thread. When the object has been freed,
+ * the thread runs all remaining blocks and then exits. */
 struct lane {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;

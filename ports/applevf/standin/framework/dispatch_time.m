@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Semaphores, and blocks that wait for their time. One thread waits for the earliest of them. Times
- * are nanoseconds of the monotonic clock. */
+/* Semaphores, and blocks that must run at a certain time. One thread waits for the time of the
+ * earliest block. Times are nanoseconds of the monotonic clock. */
 #import "dispatch.h"
 
 #import <Foundation/Foundation.h>
@@ -95,8 +95,8 @@ intptr_t dispatch_semaphore_signal(dispatch_semaphore_t object)
 {
 	StandinSemaphore *semaphore = (StandinSemaphore *)object;
 
-	/* Keeps the semaphore until this function ends: a thread that wakes up may release it at
-	 * once. */
+	/* Keeps the semaphore until this function returns, since a thread that wakes up may release
+	 * it at once. */
 	[semaphore retain];
 	pthread_mutex_lock(&semaphore->_mutex);
 	semaphore->_value++;

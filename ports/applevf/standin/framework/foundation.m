@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts that release 1.28 of GNUstep's Foundation lacks. */
+/* Functions and methods of Apple's Foundation that release 1.28 of GNUstep's Foundation lacks. */
 #import <Foundation/Foundation.h>
 
 #import "settings.h"

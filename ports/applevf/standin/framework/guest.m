@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The machine is QEMU's q35 under TCG. Its devices are virtio on PCI, as Apple's are. Words that a
- * kernel needs under TCG stand before the client's own words (src/backend/qemu/machine_row.c has
- * the reasons). A macOS guest cannot run here, so the Linux that the settings name runs instead.
+ * Makes QEMU's command line. The machine is QEMU's q35 with the accelerator TCG. Like Apple's, its
+ * devices are virtio on PCI. The kernel's command line begins with options that a kernel needs
+ * under TCG, and the client's options follow (src/backend/qemu/machine_row.c has the reasons). A
+ * macOS guest cannot run here, so the stand-in runs the Linux that the settings name.
  */
 #import "guest.h"
 
@@ -18,14 +19,15 @@
 #define TCG_WORDS @"tsc=reliable no_timer_check init_on_alloc=1"
 #define VIRTIO @",disable-legacy=on"
 
-/* Returns the value for a command line of QEMU, in which each comma of a value is written twice. */
+/* Returns the value in the form for QEMU's command line, in which each comma of a value is written
+ * twice. */
 static NSString *escaped(NSString *value)
 {
 	return [value stringByReplacingOccurrencesOfString:@"," withString:@",,"];
 }
 
-/* Returns the path of the settings as the name of the machine in QEMU's command line. By this name
- * a person finds the processes of a test. */
+/* Returns the path of the settings. It becomes the name of the machine in QEMU's command line, so
+ * that a person can find the processes of a test. */
 static NSString *label(void)
 {
 	const char *settings = getenv("MICROAGENT_STANDIN_VZ");
@@ -190,7 +192,8 @@ static BOOL add_disk(StandinRunner *runner, VZStorageDeviceConfiguration *disk, 
 		      (is_device ? (NSInteger)VZDiskSynchronizationModeNone
 				 : (NSInteger)VZDiskImageSynchronizationModeNone);
 	NSString *mode = [image isReadOnly] ? @"on" : @"off";
-	/* Makes a new descriptor for each run: QEMU of a later run does not share it. */
+	/* Makes a new file descriptor for each run, so that QEMU of a later run does not share the
+	 * file descriptor of an earlier run. */
 	int fd = dup([[image valueOf:@"image"] fileDescriptor]);
 
 	if (fd < 0)
@@ -245,8 +248,8 @@ NSString *guest_card_name(NSUInteger number)
 	return [NSString stringWithFormat:@"card%lu", (unsigned long)number];
 }
 
-/* Returns the bridge of this host that the settings have for the interface. Returns nil if there is
- * none. */
+/* Returns the bridge of this host that the settings name for the attachment's interface, or nil if
+ * they name none. */
 static NSString *bridge_of(VZNetworkDeviceAttachment *attachment)
 {
 	VZBridgedNetworkDeviceAttachment *bridged = (id)attachment;
@@ -256,8 +259,8 @@ static NSString *bridge_of(VZNetworkDeviceAttachment *attachment)
 	return [[bridged interface] valueOf:@"bridge"];
 }
 
-/* Returns the attachment that sends frames through the client's socket. Returns nil if the
- * attachment is of another kind. */
+/* Returns the attachment if it sends frames through the client's socket. Returns nil if the
+ * attachment is of another class. */
 static VZFileHandleNetworkDeviceAttachment *frames_of(VZNetworkDeviceAttachment *attachment)
 {
 	if (![attachment isKindOfClass:[VZFileHandleNetworkDeviceAttachment class]])

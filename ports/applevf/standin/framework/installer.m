@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An installer that installs nothing. Its steps can be watched, can be made to fail, and can be
- * cancelled, as those of Apple's installer. At the end it writes a line to the beginning of the
- * first disk, which shows that the installation is complete. A machine whose installation has begun
- * is in use until the installation is over.
+ * An installer that installs nothing. A client can watch and cancel its steps, as with Apple's
+ * installer, and a test can make them fail. At the end the installer writes a line to the beginning
+ * of the first disk, which shows that the installation is complete. A machine counts as in use from
+ * the start to the end of its installation.
  */
 #import "dispatch.h"
 #import "machine.h"

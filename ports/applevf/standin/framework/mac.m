@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The objects that describe a macOS guest. Their representations are opaque to a client; here they
- * are texts. An auxiliary storage is a file that names the hardware model for which it was made, so
- * that the use with another model is noticed.
+ * The objects that describe a macOS guest. Apple's data representations of these objects are opaque
+ * to a client. Here they are texts. An auxiliary storage is a file with the name of its hardware
+ * model, so that its use with another model is noticed.
  */
 #import "mac.h"
 

@@ -12,16 +12,18 @@
 
 enum { LIMIT = 2 };
 
-static NSMutableDictionary *places; /* descriptors by machine */
+static NSMutableDictionary *places; /* the bound sockets' descriptors, by machine */
 
-/* Takes the place with this number, by binding a socket to the place's name. While the socket is
- * open, no other process can bind the name. Returns the socket; -1 if the place is taken. */
+/* Reserves one of the two places for running macOS guests, by binding a socket to a name with the
+ * place's number. While the socket is open, no other process can bind this name. Returns the
+ * socket, or -1 if the place is in use. */
 static int bind_place(unsigned number)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const char *settings = getenv("MICROAGENT_STANDIN_VZ");
 	size_t length = settings ? strlen(settings) : 0;
-	/* The name has only the end of a long path, since two paths differ more at their ends. */
+	/* The socket's name has only the last 80 bytes of a long path, since two paths usually
+	 * differ in their last bytes. */
 	const char *tail = settings ? settings + (length > 80 ? length - 80 : 0) : "";
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The object that does the work of a VZVirtualMachine. It has the machine's state, and decides
- * which calls are allowed in each state. All methods are called on the machine's queue. */
+/* The object that does the work of a VZVirtualMachine. It stores the machine's state, and decides
+ * which calls are allowed in each state. All methods must be called on the machine's queue. */
 #pragma once
 
 #import <Virtualization/Virtualization.h>
@@ -8,15 +8,14 @@
 @class StandinNetwork, StandinRunner, StandinSharing, StandinSockets;
 
 @interface StandinMachine : NSObject {
-	VZVirtualMachine *_owner; /* not retained; nil: the program has released the machine */
+	VZVirtualMachine *_owner; /* not retained; nil: the client has released the machine */
 	id<VZVirtualMachineDelegate> _delegate;
 	dispatch_queue_t _queue;
 	VZVirtualMachineConfiguration *_configuration;
 	VZVirtualMachineState _state;
-	StandinRunner *_runner; /* the current run of QEMU; nil: none */
-	void (^_pending)(
-		NSError *); /* the completion handler of the transition that is under way */
-	NSError *_fatal;    /* the error with which the run will end */
+	StandinRunner *_runner;	     /* the present run of QEMU; nil: none */
+	void (^_pending)(NSError *); /* the completion handler of the present transition */
+	NSError *_fatal;	     /* the error with which the present run will end */
 	StandinSockets *_sockets;
 	NSArray *_networkDevices, *_sharingDevices, *_balloonDevices;
 	uint64_t _balloonTarget;
@@ -37,13 +36,13 @@
 - (NSArray *)networkDevices;
 - (NSArray *)sharingDevices;
 - (NSArray *)balloonDevices;
-/* Returns the current run of QEMU; nil if the machine does not run. */
+/* Returns the present run of QEMU, or nil if the machine does not run. */
 - (StandinRunner *)runner;
 
 /* Ends the process if the caller is not on the machine's queue. */
 - (void)requireQueue:(const char *)selector;
-/* Reports that the machine has come to this point. If the settings have the fault "die" for the
- * point, the machine ends with an error. */
+/* Reports that the machine has come to this point, for example "start". If the settings have the
+ * fault "die" for this point, ends the machine with an error. */
 - (void)event:(NSString *)point;
 
 - (void)start:(void (^)(NSError *))completion;

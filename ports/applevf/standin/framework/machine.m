@@ -58,7 +58,7 @@ static const char *state_name(VZVirtualMachineState state)
 	[super dealloc];
 }
 
-/* Ends the run of the machine, since no client has the machine any more. */
+/* Ends the run of the machine, since the client has released the machine. */
 - (void)leaveOwner
 {
 	_owner = nil;
@@ -128,8 +128,8 @@ static const char *state_name(VZVirtualMachineState state)
 
 /* --- states ---------------------------------------------------------------------------------- */
 
-/* Sets the state. Reports the change by key-value observing, which programs use to follow the state
- * (Code-Hex/vz virtualization_11.m). */
+/* Sets the state. Reports the change by key-value observing, since clients observe the state in
+ * this way (Code-Hex/vz virtualization_11.m). */
 - (void)enter:(VZVirtualMachineState)state
 {
 	[_owner willChangeValueForKey:@"state"];
@@ -141,8 +141,8 @@ static const char *state_name(VZVirtualMachineState state)
 					    forKey:@"state"]);
 }
 
-/* Calls the completion handler later, on the queue: a handler is called once, and never during the
- * call that has passed it. */
+/* Calls the completion handler later, on the queue. A handler must be called once, and never before
+ * the method that got the handler has returned. */
 - (void)answer:(void (^)(NSError *))completion error:(NSError *)error
 {
 	if (!completion)
@@ -368,8 +368,9 @@ static NSError *stopped_unexpectedly(void)
 		[_runner kill];
 }
 
-/* Sends a command to QEMU. The state already shows that the command is under way. Sets the state to
- * `there` when QEMU has done the command, or to `back` if the settings have a fault for it. */
+/* Sends a command to QEMU. The caller has already set the state that shows that the command is
+ * running. Sets the state to `there` when QEMU has executed the command, or to `back` if the
+ * settings have a fault for the command. */
 - (void)command:(NSString *)command
 	  reach:(VZVirtualMachineState)there
 	   else:(VZVirtualMachineState)back
@@ -387,7 +388,7 @@ static NSError *stopped_unexpectedly(void)
 			      then:^(NSDictionary *answer, NSString *error) {
 				(void)answer;
 				if (error)
-					return; /* QEMU has ended, which runnerEnded: reports */
+					return; /* QEMU has exited, which runnerEnded: reports */
 				[self enter:there];
 				[self finish:nil];
 				[self event:command];
@@ -439,8 +440,8 @@ static NSError *stopped_unexpectedly(void)
 	return _balloonTarget;
 }
 
-/* Rounds the value down to whole MiB and limits it to the allowed sizes, as Apple's page about the
- * class documents. */
+/* Rounds the value down to whole MiB, and limits it to the allowed sizes, as Apple documents for
+ * this class. */
 - (void)setBalloonTarget:(uint64_t)target
 {
 	uint64_t least = [VZVirtualMachineConfiguration minimumAllowedMemorySize];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A system without the framework, for a client that is linked with it weakly and asks for its
- * classes by name. */
+/* Makes a macOS without the framework. This is for a client that is linked weakly with the
+ * framework and looks its classes up by name. */
 #import <Foundation/Foundation.h>
 
 #include <dlfcn.h>
 
 #import "settings.h"
 
-/* Replaces Foundation's function of this name. If the settings have "framework": false, finds no
- * class of the framework. */
+/* Replaces Foundation's function NSClassFromString(). If the settings have "framework": false, the
+ * function returns nil for every class of the framework. */
 Class NSClassFromString(NSString *name)
 {
 	static Class (*foundations)(NSString *);

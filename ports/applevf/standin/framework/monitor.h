@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* QEMU's machine protocol (docs/interop/qmp-spec of QEMU). All blocks that are passed to a monitor
- * are called on its queue. */
+/* A connection to QEMU that uses QEMU's machine protocol (docs/interop/qmp-spec of QEMU). All
+ * blocks that a caller passes to a monitor are called on the monitor's queue. */
 #pragma once
 
 #import <Foundation/Foundation.h>
@@ -18,14 +18,15 @@ typedef void (^MonitorAnswer)(NSDictionary *answer, NSString *error);
 	void (^_end)(void);
 }
 
-/* Takes over `fd`. `event` is called for each event of QEMU, and for its greeting (an object with
- * the key QMP). `end` is called once, when QEMU has ended, and no block is called after it. */
+/* Takes ownership of `fd`. The block `event` is called for each event of QEMU, and for QEMU's
+ * greeting, an object with the key QMP. The block `end` is called once, when QEMU has exited. After
+ * that no block is called. */
 - (id)initWithDescriptor:(int)fd
 		   queue:(dispatch_queue_t)queue
 		   event:(void (^)(NSDictionary *))event
 		     end:(void (^)(void))end;
 - (void)execute:(NSString *)command arguments:(NSDictionary *)arguments then:(MonitorAnswer)answer;
-/* Sends QEMU a copy of `fd` under the name `name`, and closes `fd`. */
+/* Sends QEMU a copy of `fd`, which QEMU knows by the name `name`, and closes `fd`. */
 - (void)sendDescriptor:(int)fd name:(NSString *)name;
 
 @end

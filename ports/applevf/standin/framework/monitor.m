@@ -104,7 +104,8 @@
 		       [[line objectForKey:@"error"] objectForKey:@"desc"]);
 }
 
-/* Reports the end of QEMU. Before that, tells it to each caller that waits for an answer. */
+/* Reports the end of QEMU by the block `end`. First gives an error to each caller that waits for an
+ * answer. */
 - (void)finish
 {
 	NSArray *left = [_waiting allValues];
@@ -114,7 +115,8 @@
 		answer(nil, @"QEMU has ended");
 	[_waiting removeAllObjects];
 	_end();
-	/* Releases the blocks here: they retain objects that retain this object. */
+	/* Releases the blocks here. They retain objects that retain this object, so none of them
+	 * would ever be freed. */
 	[_event release];
 	[_end release];
 	_event = nil;

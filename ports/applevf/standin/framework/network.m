@@ -13,7 +13,7 @@ enum { MAC_BYTES = 6, MAC_MULTICAST = 1, MAC_LOCAL = 2, MTU_DEFAULT = 1500 };
 
 @implementation VZMACAddress
 
-/* Accepts only six pairs of hexadecimal digits with colons between them. */
+/* Accepts only a string of six pairs of hexadecimal digits with colons between the pairs. */
 - (instancetype)initWithString:(NSString *)string
 {
 	unsigned byte[MAC_BYTES];
@@ -90,7 +90,7 @@ VZ_INIT
 @implementation VZBridgedNetworkInterface
 VZ_SHARED
 
-/* Returns the interfaces of an ordinary Mac, for settings without "interfaces". */
+/* Returns the interfaces of an ordinary Mac. They are used if the settings have no "interfaces". */
 static NSArray *default_interfaces(void)
 {
 	NSDictionary *ethernet =
@@ -139,7 +139,7 @@ VZ_READ(VZBridgedNetworkInterface *, interface)
 @implementation VZFileHandleNetworkDeviceAttachment
 
 /* Raises an exception if the file handle is not a datagram socket. The two texts of the exception
- * are from Code-Hex/vz#96. */
+ * come from a report about Apple's framework (Code-Hex/vz#96). */
 - (instancetype)initWithFileHandle:(NSFileHandle *)fileHandle
 {
 	int type = 0;

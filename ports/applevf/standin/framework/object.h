@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The base of every class of the framework. The value of a property is stored under its name. A
- * copy of a configuration has copies of those values that are configurations themselves, also in
- * arrays, and shares all other values (attachments, shares): Apple's classes declare this by
- * NSCopying. An object that only the framework makes has a hidden object of a private class, which
- * has its instance variables.
+ * The base of every class of the framework. The value of a property is stored under the property's
+ * name. A copy of a configuration has copies of all values that are configurations too, also of
+ * those in arrays. The copy shares all other values, such as attachments and shares. Apple's
+ * classes declare this by NSCopying. If only the framework can make the objects of a class, such an
+ * object refers to a hidden object of a private class, which has the instance variables.
  */
 #pragma once
 
 #import <Virtualization/Virtualization.h>
 
 @interface VZStandinObject (Values)
-/* Does the work of -init of NSObject, under a name that no class makes unavailable. */
+/* Does what -init of NSObject does. It has another name, which no class declares as unavailable. */
 - (id)initValues;
 - (id)valueOf:(NSString *)name;
 - (void)keep:(id)value as:(NSString *)name;
@@ -20,8 +20,8 @@
 - (BOOL)isSharedByCopies;
 @end
 
-/* Marks a class without NSCopying, in its implementation: copies of a configuration share the
- * objects of this class. */
+/* Used in the implementation of a class without NSCopying. It means that copies of a configuration
+ * share the objects of this class. */
 #define VZ_SHARED               \
 	-(BOOL)isSharedByCopies \
 	{                       \
@@ -60,7 +60,7 @@
 		[self keep:[NSNumber numberWithLongLong:(long long)value] as:@ #name]; \
 	}
 
-/* A property that is an array, which is empty by default. */
+/* Defines a property that is an array. The array is empty by default. */
 #define VZ_LIST(name, setter)                                    \
 	-(NSArray *)name                                         \
 	{                                                        \
@@ -72,12 +72,12 @@
 		[self keep:[[all copy] autorelease] as:@ #name]; \
 	}
 
-/* Returns an error of the framework, with the usual text of its code and the reason. */
+/* Returns an error of the framework, with Apple's text for this code and the given reason. */
 extern NSError *vz_error(NSInteger code, NSString *reason);
-/* Sets *error to an error of the framework like vz_error(), unless `error` is NULL. Returns NO. */
+/* Sets *error to an error like that of vz_error(), unless `error` is NULL. Returns NO. */
 extern BOOL vz_refuse(NSError **error, NSInteger code, NSString *reason);
-/* Prints the reason and calls abort(), in the cases in which Apple's framework ends a program that
- * breaks its rules. */
+/* Prints the reason and calls abort(). Used where Apple's framework ends a program that breaks the
+ * framework's rules. */
 extern void vz_misused(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2) __attribute__((noreturn));
-/* Raises an exception, in the cases in which the documentation says so. */
+/* Raises an exception. Used where Apple's documentation says that the framework raises one. */
 extern void vz_raise(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2) __attribute__((noreturn));

@@ -19,8 +19,8 @@ static id duplicate(id value)
 
 @implementation VZStandinObject
 
-/* The -init of all classes that need no parameters. A class whose objects are made in another way
- * declares -init as unavailable. */
+/* The method -init of all classes whose objects need no parameters. Other classes declare -init as
+ * unavailable. */
 - (id)init
 {
 	return [self initValues];

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The place for one directory sharing device. A share is a device of QEMU and a process that serves
- * it, and both exist only while a directory is shared. A share that is set later is plugged in. If
- * a share is removed, its device is unplugged, and its process is ended at once. If a share is
- * replaced, the new device is plugged in when the guest has released the old one. The members of a
- * VZMultipleDirectoryShare change without this.
+ * Connects one directory sharing device of the framework with QEMU. QEMU has a device, and a
+ * process serves that device, only while a directory is shared. If the client sets a share while
+ * the machine runs, the device is plugged in. If the client removes the share, the device is
+ * unplugged, and the process is killed at once. If the client replaces the share, the new device is
+ * plugged in when the guest has released the old device. If only the directories of a
+ * VZMultipleDirectoryShare change, no device is plugged or unplugged.
  */
 #pragma once
 
@@ -17,20 +18,20 @@
 	NSString *_tag;
 	NSUInteger _number;
 	StandinShare *_share;	   /* the share that is plugged in, or nil */
-	VZDirectoryShare *_wanted; /* the share that must be plugged in next */
-	unsigned _generation;	   /* a number in the name of the device, new for each device */
+	VZDirectoryShare *_wanted; /* the share that the client wants next */
+	unsigned _generation;	   /* a number in the device's name, other for each device */
 	BOOL _running, _busy;
 }
 
 - (id)initWithRunner:(StandinRunner *)runner number:(NSUInteger)number tag:(NSString *)tag;
-/* Methods that make the first share: `prepare` is called before QEMU starts, `begin` when the
- * process of the share was started. */
+/* Methods for a share that exists from the start of the machine. prepare: is called before QEMU
+ * starts, begin: when the process of the share was started. */
 - (BOOL)prepare:(VZDirectoryShare *)share error:(NSError **)error;
 - (BOOL)begin:(NSError **)error;
-/* Called when the guest runs. From then on changes can be made. */
+/* Called when the guest runs. From then on change: may be called. */
 - (void)started;
 - (void)change:(VZDirectoryShare *)share;
-/* Called when QEMU has removed a device. */
+/* Called when QEMU has removed the device with this name. */
 - (void)deleted:(NSString *)device;
 
 @end

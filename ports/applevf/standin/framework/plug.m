@@ -74,8 +74,8 @@
 	[self settle];
 }
 
-/* Begins the next step from the current share to the wanted one. Each step calls this method again
- * at its end. */
+/* Begins the next step that replaces the present share by the wanted share. When a step is
+ * finished, this method is called again. */
 - (void)settle
 {
 	if (!_running)
@@ -85,7 +85,7 @@
 	if (_share && [_share change:_wanted])
 		return;
 	if (_share)
-		[_share end]; /* whatever the guest does */
+		[_share end]; /* at once, even if the guest still uses it */
 	if (_busy)
 		return;
 	if (_share)
@@ -147,8 +147,8 @@
 			      }];
 }
 
-/* Plugs the wanted share in: starts its process, connects QEMU to the process, and adds the
- * device. */
+/* Plugs in the wanted share: starts its process, connects QEMU to this process, and adds the device
+ * to QEMU. */
 - (void)plug
 {
 	NSError *error = nil;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A restore image is a ZIP archive (an IPSW). Here only the archive's first bytes are checked. The
- * settings tell what the image contains, and where the latest image is. Completion handlers run "on
- * an arbitrary thread", as Apple documents.
+ * A restore image is a ZIP archive (an IPSW). The stand-in checks only the archive's first bytes.
+ * The settings say what the image contains, and where the latest image is. Completion handlers run
+ * "on an arbitrary thread", as Apple documents.
  */
 #import "dispatch.h"
 #import "entitlements.h"
@@ -84,7 +84,7 @@ VZ_READ(NSURL *, URL)
 	return said ? said : BUILD_DEFAULT;
 }
 
-/* Parses "13.6.1"; parts that are left out are 0. */
+/* Parses a version such as "13.6.1". Parts that are missing in the text are 0. */
 - (NSOperatingSystemVersion)operatingSystemVersion
 {
 	NSString *said = settings_in(@"restoreImage", @"version");

@@ -207,7 +207,8 @@ int room_accept(struct vsock_room *room, uint32_t *port)
 
 /* --- connections to the guest ---------------------------------------------------------------- */
 
-/* Reads "OK 1073741824\n" one byte at a time, since the bytes after it are the guest's. */
+/* Reads the answer, such as "OK 1073741824\n", one byte at a time, since the bytes after the
+ * newline come from the guest and must stay in the socket. */
 static bool read_answer(int fd, uint32_t *source)
 {
 	char line[32];

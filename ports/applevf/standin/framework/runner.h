@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One run of a machine: QEMU, and the process that keeps it. */
+/* One run of a machine: QEMU, and the process that starts and ends QEMU (the keeper,
+ * keeper/keeper.h). */
 #pragma once
 
 #import <Virtualization/Virtualization.h>
@@ -10,20 +11,20 @@
 	StandinMachine *_machine; /* not retained */
 	StandinMonitor *_monitor;
 	NSMutableArray *_words;	      /* the command line of QEMU */
-	NSMutableArray *_keeperWords; /* the command line of the process that keeps QEMU */
-	/* Descriptors for the keeper, which this process closes afterwards. */
+	NSMutableArray *_keeperWords; /* the keeper's command line */
+	/* File descriptors for the keeper, which this process closes afterwards. */
 	NSMutableArray *_given;
-	NSMutableArray *_lent; /* descriptors for the keeper, which this process keeps open */
+	NSMutableArray *_lent; /* file descriptors for the keeper, which stay open here */
 	NSMutableArray *_plugs;
 	int _lifeline;
 	BOOL _guestEnded;
 }
 
 - (id)initWithMachine:(StandinMachine *)machine;
-/* Starts QEMU. If this returns YES, runnerIsReady or runnerEnded: of the machine is called
- * later. */
+/* Starts QEMU. Returns NO with *error set on failure. If it returns YES, the machine's method
+ * runnerIsReady or runnerEnded: is called later. */
 - (BOOL)launch:(NSError **)error;
-/* Kills QEMU at once. runnerEnded: is called later. */
+/* Kills QEMU at once. The machine's method runnerEnded: is called later. */
 - (void)kill;
 - (void)forgetMachine;
 - (StandinMonitor *)monitor;
@@ -36,12 +37,13 @@
 /* Methods for the code that makes the command lines of a machine (guest.h). */
 @interface StandinRunner (Parts)
 - (void)word:(NSString *)word value:(NSString *)format, ... NS_FORMAT_FUNCTION(2, 3);
-/* Adds a descriptor to _given or to _lent. Returns its number, which it also has in QEMU. */
+/* Methods that add a file descriptor to _given or to _lent. They return its number, which is the
+ * same in QEMU. */
 - (int)give:(int)fd;
 - (int)lend:(int)fd;
 - (void)forQemu:(int)fd;
-/* Methods that make the keeper start the process of a share: prepareShare: together with QEMU,
- * plugShare: at once. */
+/* Methods that make the keeper start the process of a share. After prepareShare: the process starts
+ * together with QEMU, after plugShare: at once. */
 - (void)prepareShare:(StandinShare *)share;
 - (BOOL)plugShare:(StandinShare *)share;
 @end

@@ -99,8 +99,8 @@ static BOOL make_pair(int type, int fds[2])
 
 /* --- the machine's parts --------------------------------------------------------------------- */
 
-/* Gives the keeper a copy of the descriptor. The client may close its own descriptor, which may
- * also be one of the standard three. */
+/* Gives the keeper (the process that starts QEMU) a copy of the file descriptor. A copy is needed
+ * because the client may close the original, and because the original may be 0, 1 or 2. */
 - (int)giveCopy:(NSFileHandle *)handle
 {
 	return [self give:fcntl([handle fileDescriptor], F_DUPFD_CLOEXEC, 3)];
@@ -137,9 +137,10 @@ static NSFileHandle *written_by_guest(VZSerialPortAttachment *attachment)
 	if (to)
 		out = [self giveCopy:to];
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	/* QEMU drops output of a console for which its socket has no room, and the framework does
-	 * not (hw/char/virtio-console.c, flush_buf()). A line of 60 bytes takes a kilobyte there. A
-	 * size above the default limit needs root. */
+	/* QEMU drops console output for which its socket has no room (hw/char/virtio-console.c,
+	 * flush_buf()), but Apple's framework drops nothing. So the socket gets a large buffer, in
+	 * which a line of 60 bytes takes about 1 KiB. Only root may set a size above the default
+	 * limit. */
 	if (setsockopt(fds[1], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) < 0)
 		setsockopt(fds[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	[self option:@"--serial" value:@"%d,%d,%d", [self give:fds[0]], in, out];
@@ -176,8 +177,8 @@ static NSFileHandle *written_by_guest(VZSerialPortAttachment *attachment)
 			return NO;
 		[_plugs addObject:plug];
 	}
-	/* virtiofsd exists as a program in C and as one in Rust. Where the one in Rust is installed
-	 * (Debian 13), the name of the one in C is a link to it. */
+	/* There are two programs virtiofsd, one in C and one in Rust. Where the program in Rust is
+	 * installed (Debian 13), the path of the program in C is a link to it. */
 	NSString *in_c = @"/usr/lib/qemu/virtiofsd", *in_rust = @"/usr/libexec/virtiofsd";
 	BOOL has_rust = [[NSFileManager defaultManager] isExecutableFileAtPath:in_rust];
 	[self option:@"--virtiofsd"
@@ -185,8 +186,8 @@ static NSFileHandle *written_by_guest(VZSerialPortAttachment *attachment)
 	return YES;
 }
 
-/* Begins to share the directories before the guest runs, so that they exist when it asks for
- * them. */
+/* Begins to share the directories before the guest runs, so that the shares exist when the guest
+ * mounts them. */
 - (BOOL)fillShares:(NSError **)error
 {
 	for (StandinPlug *each in _plugs)
@@ -208,7 +209,7 @@ static NSFileHandle *written_by_guest(VZSerialPortAttachment *attachment)
 
 /* --- its process ----------------------------------------------------------------------------- */
 
-/* Returns a NULL-terminated list in memory of the pool. */
+/* Returns a NULL-terminated array of strings, which the autorelease pool frees. */
 static char **vector_of(NSArray *words)
 {
 	char **all = (char **)[[NSMutableData dataWithLength:([words count] + 1) * sizeof(char *)]
@@ -229,8 +230,8 @@ static void open_log(posix_spawn_file_actions_t *actions)
 					 O_WRONLY | O_APPEND | O_CREAT, 0600);
 }
 
-/* Makes the child start with no blocked signals and with the default actions, whatever this process
- * has set. */
+/* Makes the child start with no blocked signals and with the default actions for signals, even if
+ * this process has other settings. */
 static void plain_signals(posix_spawnattr_t *attributes)
 {
 	sigset_t none, all;
@@ -252,7 +253,8 @@ static void plain_signals(posix_spawnattr_t *attributes)
 	posix_spawnattr_init(&attributes);
 	open_log(&actions);
 	plain_signals(&attributes);
-	/* By a copy to its own number, the child inherits the descriptor. */
+	/* A dup2() of a file descriptor to its own number clears close-on-exec, so the child
+	 * inherits the file descriptor. */
 	for (NSNumber *fd in [_given arrayByAddingObjectsFromArray:_lent])
 		posix_spawn_file_actions_adddup2(&actions, [fd intValue], [fd intValue]);
 	char **vector = vector_of(words);
@@ -261,8 +263,8 @@ static void plain_signals(posix_spawnattr_t *attributes)
 	posix_spawnattr_destroy(&attributes);
 	if (error)
 		return error;
-	/* Waits for the process, which starts a child that goes on, and then ends. Another thread
-	 * may have waited for the process already, so an error is ignored. */
+	/* Waits for the process, which exits after it has started the keeper as its child. Another
+	 * thread may have waited for the process already, so an error is ignored. */
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		continue;
 	return 0;
@@ -332,7 +334,8 @@ static void plain_signals(posix_spawnattr_t *attributes)
 	if (!make_pair(SOCK_STREAM, fds))
 		return NO;
 	guest_add_monitor(self, fds[1]);
-	/* The two blocks retain this object, so it exists as long as QEMU runs. */
+	/* The monitor retains these two blocks, which retain this object. So this object exists as
+	 * long as QEMU runs. */
 	_monitor = [[StandinMonitor alloc] initWithDescriptor:fds[0]
 		queue:[_machine queue]
 		event:^(NSDictionary *line) {

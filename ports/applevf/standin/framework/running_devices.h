@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The devices of a machine that exist since the machine was made, and that can be changed while it
- * runs. */
+/* The devices of a machine that exist from the time that the machine was made, and that can be
+ * changed while the machine runs. */
 #pragma once
 
 #import <Virtualization/Virtualization.h>
@@ -10,7 +10,8 @@
 extern NSArray *running_network_devices(StandinMachine *machine);
 extern NSArray *running_sharing_devices(StandinMachine *machine);
 extern NSArray *running_balloon_devices(StandinMachine *machine);
-/* Makes the devices forget their machine, which is being freed. */
+/* Makes the devices forget their machine. Called when the machine is freed, since the devices may
+ * live longer. */
 extern void running_devices_forget(NSArray *devices);
 /* Applies the changes that were made before the machine ran. Called when the machine runs. */
 extern void running_devices_started(StandinMachine *machine);

@@ -10,10 +10,11 @@
 #import "runner.h"
 #import "settings.h"
 
-/* The object behind each device: its machine, and its number among devices of its kind. */
+/* The private object of each device. It has the device's machine, and its number among the devices
+ * of the same class. */
 @interface StandinPlace : NSObject {
       @public
-	StandinMachine *machine; /* not retained; nil: it is being freed, or was freed */
+	StandinMachine *machine; /* not retained; nil: the machine was freed */
 	NSUInteger number;
 }
 @end
@@ -66,7 +67,7 @@ NSArray *running_network_devices(StandinMachine *machine)
 	return all;
 }
 
-/* Sets whether the card has a link. A card without an attachment has no link. */
+/* Switches the link of the network card on or off. A card without an attachment has no link. */
 static void set_link(StandinPlace *place, BOOL up)
 {
 	NSDictionary *arguments = [NSDictionary
@@ -110,8 +111,8 @@ void running_network_disconnect(VZNetworkDevice *device)
 	return [self valueOf:@"attachment"];
 }
 
-/* Sets the attachment of a card. If the attachment is not possible, reports it as lost later, as
- * Apple's page about the property documents. */
+/* Sets the attachment of a card. If the card cannot have the attachment, later reports to the
+ * delegate that the attachment was lost, as Apple documents. */
 - (void)setAttachment:(VZNetworkDeviceAttachment *)attachment
 {
 	StandinPlace *place = place_of(self, "-[VZNetworkDevice setAttachment:]");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entitlements. On a Mac they are in the program's signature; here the settings say which ones the
- * program has. The few functions of CoreFoundation are those of the objects that these types are.
+ * Entitlements of the program. On a Mac they are in the program's signature. Here the settings say
+ * which entitlements the program has. The few functions of CoreFoundation call methods of
+ * Foundation's objects, since each type of CoreFoundation is such an object here.
  */
 #import <Foundation/Foundation.h>
 #import <Security/Security.h>
@@ -9,7 +10,8 @@
 #import "entitlements.h"
 #import "settings.h"
 
-/* The type ids of CoreFoundation's types. The numbers only have to differ from each other. */
+/* The type ids of CoreFoundation's types. Their only requirement is that they differ from each
+ * other. */
 enum { TYPE_OTHER = 1, TYPE_STRING = 7, TYPE_BOOLEAN = 21, TYPE_NUMBER = 22 };
 
 CFTypeRef CFRetain(CFTypeRef cf)
@@ -49,9 +51,9 @@ Boolean CFBooleanGetValue(CFBooleanRef boolean)
 
 /* --- entitlements ---------------------------------------------------------------------------- */
 
-/* Returns the value of an entitlement that the settings do not name. Any signer can give
- * com.apple.security.virtualization, so the program has it. Only Apple gives
- * com.apple.vm.networking. */
+/* Returns the value of an entitlement that the settings do not name. Everybody who signs a program
+ * can give it com.apple.security.virtualization, so the program has it by default. Only Apple can
+ * give com.apple.vm.networking, so the program does not have it by default. */
 static id default_entitlement(NSString *name)
 {
 	return [name isEqualToString:ENTITLEMENT_VIRTUALIZATION] ? [NSNumber numberWithBool:YES]

@@ -121,7 +121,8 @@ void settings_record(NSString *call, NSDictionary *details)
 	NSMutableData *bytes = [NSMutableData
 		dataWithData:[NSJSONSerialization dataWithJSONObject:line options:0 error:NULL]];
 	[bytes appendBytes:"\n" length:1];
-	/* Writes with one call, since the file may be a FIFO, or have several writers. */
+	/* Writes the line with one call of write(), since the file may be a FIFO, or several
+	 * processes may write to it. */
 	int fd = open([path UTF8String], O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC,
 		      0600);
 	if (fd < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One directory sharing device of a running machine, and the messages to its process
- * (keeper/share.c). */
+/* The share of one directory sharing device of a running machine. It sends messages to the process
+ * that serves the share (keeper/share.c). */
 #pragma once
 
 #import <Virtualization/Virtualization.h>
@@ -11,17 +11,17 @@
 }
 
 - (BOOL)open:(NSError **)error;
-/* Methods that return descriptors, which the caller closes. */
+/* Methods that return file descriptors, which the caller closes. */
 - (int)keeperEnd;
 - (int)listenEnd;
 - (int)qemuEnd;
-/* Begins to share the directories with which the device starts. */
+/* Begins to share the directories that the device has at its start. */
 - (BOOL)begin:(VZDirectoryShare *)share error:(NSError **)error;
 - (BOOL)serves:(VZDirectoryShare *)share;
-/* Changes the directories of a device that runs, from several directories to several others.
- * Returns NO if the change needs a new process. */
+/* Changes the directories of a device while it is in use. Both the old and the new share must be of
+ * several directories. Returns NO if the change needs a new process. */
 - (BOOL)change:(VZDirectoryShare *)share;
-/* Ends the process at once, so that the guest gets no answer any more. */
+/* Ends the process of the share at once, so that the guest gets no answer any more. */
 - (void)end;
 
 @end

@@ -37,7 +37,7 @@
 	_keeperEnd = control[1];
 	if (!room_socket_open(&server) || (_qemuEnd = room_socket_connect(&server)) < 0)
 		return vz_refuse(error, VZErrorInternal, @"The directory share has no sockets.");
-	/* virtiofsd waits for its one client in accept(). */
+	/* virtiofsd waits in accept() for its only client, QEMU. */
 	_listenEnd = server.listen;
 	server.listen = -1;
 	room_socket_close(&server);
@@ -103,8 +103,8 @@ static BOOL same_directory(VZSharedDirectory *a, VZSharedDirectory *b)
 		     path:[[directory URL] path]];
 }
 
-/* Changes the directories of the share from `before` to `after`: first removes directories, and
- * then adds new ones. Returns nil, or the text of an error. */
+/* Changes the directories of the share from `before` to `after`. First removes directories, and
+ * then adds the new directories. Returns nil, or the text of an error. */
 - (NSString *)exchange:(NSDictionary *)before with:(NSDictionary *)after
 {
 	NSString *wrong = nil;
@@ -152,8 +152,8 @@ static BOOL same_directory(VZSharedDirectory *a, VZSharedDirectory *b)
 	return share == _share;
 }
 
-/* Changes the directories in a share of several directories. virtiofsd has the root of the share
- * open. So its contents can be exchanged, but the root itself cannot. */
+/* Changes the directories in a share of several directories. virtiofsd keeps the root of the share
+ * open. So the directories below the root can be replaced, but not the root itself. */
 - (BOOL)change:(VZDirectoryShare *)share
 {
 	if (!is_multiple(share) || !is_multiple(_share))

@@ -97,8 +97,8 @@ VZ_READ(NSDictionary *, directories)
 	return self;
 }
 
-/* "non-empty and less than 36 bytes when encoded in UTF-8" (objc2-virtualization, from Apple's
- * header). */
+/* A valid tag is "non-empty and less than 36 bytes when encoded in UTF-8" (objc2-virtualization,
+ * from Apple's header). */
 + (BOOL)validateTag:(NSString *)tag error:(NSError **)error
 {
 	NSUInteger bytes = [tag lengthOfBytesUsingEncoding:NSUTF8StringEncoding];

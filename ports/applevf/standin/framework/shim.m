@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes blocks objects of Objective-C. libBlocksRuntime does not know Objective-C: its blocks
- * answer no message, and a copy of a block does not retain the objects that the block has captured.
- * The compiler puts the name of a class into every block. Here each such name is memory, which gets
- * a copy of the class StandinBlock. The two functions for captured variables send retain and
- * release to objects.
+ * Makes every block an object of Objective-C. libBlocksRuntime does not support Objective-C: its
+ * blocks do not respond to messages, and a copy of a block does not retain the objects that the
+ * block has captured. The compiler puts a pointer to a class into every block. This file defines
+ * the variables to which these pointers lead, and fills them with a copy of the class StandinBlock.
+ * The two functions for captured variables send retain and release to objects.
  *
  * This file must be linked before libBlocksRuntime. libBlocksRuntime must be linked before
- * libgnustep-base, which defines these names too.
+ * libgnustep-base, which also defines these names. Otherwise the linker takes the wrong
+ * definitions.
  */
 #import <Foundation/Foundation.h>
 
@@ -18,11 +19,13 @@
 
 #import "settings.h"
 
-/* struct objc_class of GCC's runtime 4, ABI 8 (libobjc/objc-private/module-abi-8.h): 13 words. */
+/* The size of struct objc_class of GCC's runtime 4, ABI 8 (libobjc/objc-private/module-abi-8.h): 13
+ * pointers. */
 #define CLASS_WORDS 13
 #define ROOM 32
 
-/* Kinds of captured variables, from the blocks' specification of clang (Block-ABI-Apple). */
+/* The types of captured variables that the blocks' specification of clang defines
+ * (Block-ABI-Apple). */
 enum { FIELD_IS_OBJECT = 3 };
 
 void *_NSConcreteStackBlock[ROOM];
@@ -39,16 +42,17 @@ bool are_classes_there;
 
 @implementation StandinBlock
 
-/* Returns true if the block is on the heap. The block's class does not show this: _Block_copy() of
- * libBlocksRuntime leaves the class of a block on the stack in the copy. */
+/* Returns true if the block is on the heap. The class of the block does not show this, since
+ * _Block_copy() of libBlocksRuntime does not change the class: the copy on the heap still has the
+ * class for the stack. */
 static BOOL is_on_heap(id block)
 {
 	return (((struct Block_layout *)block)->flags & BLOCK_NEEDS_FREE) != 0;
 }
 
-/* Copies the class StandinBlock to the names that the compiler uses. A class has its methods ready
- * only after it was sent a message, so one object is made before the copy. No block is used before
- * all classes exist. */
+/* Copies the class StandinBlock to the variables that the compiler uses as classes of blocks. A
+ * class has its methods only after a message was sent to it, so one object is made before the copy.
+ * No block is used before all classes exist. */
 + (void)load
 {
 	id any = [[self alloc] init];

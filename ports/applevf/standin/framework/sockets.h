@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's side of the vsock device. It uses the Unix sockets of vsockd's core, which runs in the
- * machine's process. */
+/* The host's side of the vsock device. It uses the Unix sockets of vsockd's core, which runs in a
+ * child process of the keeper (keeper/main.c). */
 #pragma once
 
 #import <Virtualization/Virtualization.h>
@@ -12,19 +12,20 @@
 @interface StandinSockets : NSObject {
 	StandinMachine *_machine; /* not retained */
 	VZVirtioSocketDevice *_device;
-	NSMutableDictionary *_listeners; /* by port */
-	/* The sockets of the current run of QEMU; NULL: the machine does not run. */
+	NSMutableDictionary *_listeners; /* the listeners; the key is the port */
+	/* The sockets of the present run of QEMU. NULL: the machine does not run. */
 	struct vsock_room *_room;
 }
 
 - (id)initWithMachine:(StandinMachine *)machine;
 - (VZVirtioSocketDevice *)device;
-/* Forgets the machine, which is being freed and must not be called any more. */
+/* Forgets the machine, which is being freed, so that it is not called any more. */
 - (void)forgetMachine;
 
-/* Makes the room for a machine that will start. The next three methods return the descriptors for
- * the machine's process: the socket to which host clients connect, the table of ports, and the
- * sockets that the table's paths name, which must have the same numbers in that process. */
+/* Creates the sockets (struct vsock_room) for a machine that will start. The next three methods
+ * return file descriptors for the machine's process: the socket to which clients of the host
+ * connect, the table of ports, and the sockets that the paths of the table name. The last ones must
+ * have the same numbers in that process, since the paths contain these numbers. */
 - (BOOL)openRoom:(NSError **)error;
 - (int)listenDescriptor;
 - (int)tableDescriptor;

@@ -112,8 +112,8 @@ static void record_port(NSString *call, uint32_t port)
 						    forKey:@"port"]);
 }
 
-/* Returns a number in place of the guest's port, which this process is not told for a connection
- * that the guest has made. */
+/* Returns a number that is used as the guest's port of a connection from the guest. This process
+ * does not know the real port. */
 static uint32_t some_port(void)
 {
 	static uint32_t last = 49152;
@@ -140,8 +140,8 @@ static uint32_t some_port(void)
 	[super dealloc];
 }
 
-/* Returns a new device object at each call. This object does not keep the device, since the device
- * retains this object. */
+/* Returns a new device object at each call. This object does not retain the device, since the
+ * device retains this object, and neither would ever be freed. */
 - (VZVirtioSocketDevice *)device
 {
 	return [[[VZVirtioSocketDevice alloc] initHidden:self] autorelease];
@@ -229,8 +229,8 @@ static uint32_t some_port(void)
 		vz_misused(@"the stand-in has %d ports for listeners, and no more", ROOM_PORTS);
 }
 
-/* Passes a connection of the guest to the queue, where the listener of the port may refuse it. Runs
- * on the thread that accepts connections. */
+/* Passes a connection from the guest to the queue. There the port's listener accepts or refuses the
+ * connection. Called on the thread that accepts connections. */
 - (void)offer:(int)fd port:(uint32_t)port queue:(dispatch_queue_t)queue
 {
 	VZVirtioSocketConnection *connection =

@@ -25,8 +25,9 @@ VZ_SHARED
 			      error:error];
 }
 
-/* Returns why the image cannot be used; nil if it can. By Apple's page about the class, it must be
- * a raw image of whole blocks, which can be opened in the mode that is asked for. */
+/* Returns the reason why the image cannot be used, or nil if it can be used. Apple documents that
+ * it must be a raw image of whole blocks, which can be opened for reading or for writing as the
+ * client wants. */
 static NSString *unfit_image(NSURL *url, int fd)
 {
 	struct stat about;
@@ -88,7 +89,7 @@ VZ_READ(NSURL *, URL)
 
 @implementation VZDiskBlockDeviceStorageDeviceAttachment
 
-/* Keeps the handle. By Apple's page about the class, it stays open until the machine starts. */
+/* Retains the file handle. Apple documents that the handle stays open until the machine starts. */
 - (instancetype)initWithFileHandle:(NSFileHandle *)fileHandle
 			  readOnly:(BOOL)readOnly
 	       synchronizationMode:(VZDiskSynchronizationMode)synchronizationMode
@@ -155,7 +156,7 @@ VZ_READ(NSURL *, URL)
 			      error:error];
 }
 
-/* Accepts the schemes that NBD's page on URIs has, for TCP to a host and for a Unix socket. */
+/* Accepts the schemes of NBD's page on URIs, for TCP to a host and for a Unix socket. */
 + (BOOL)validateURL:(NSURL *)URL error:(NSError **)error
 {
 	NSString *scheme = [URL scheme];
@@ -187,7 +188,7 @@ VZ_READ(NSURL *, URL)
 	return [[self valueOf:@"synchronizationMode"] integerValue];
 }
 
-/* Returns the delegate, which is not retained, since the property is weak. */
+/* Returns the delegate, which this object does not retain, since the property is weak. */
 - (id<VZNetworkBlockDeviceStorageDeviceAttachmentDelegate>)delegate
 {
 	return [[self valueOf:@"delegate"] nonretainedObjectValue];
@@ -228,8 +229,8 @@ VZ_READ(VZStorageDeviceAttachment *, attachment)
 
 VZ_READ(NSString *, blockDeviceIdentifier)
 
-/* Apple's page about the property: "Setting the identifier to an invalid string results in a fatal
- * error". */
+/* Ends the process if the identifier is not valid, as Apple's page about the property says:
+ * "Setting the identifier to an invalid string results in a fatal error". */
 - (void)setBlockDeviceIdentifier:(NSString *)blockDeviceIdentifier
 {
 	if (![[self class] validateBlockDeviceIdentifier:blockDeviceIdentifier error:NULL])
@@ -239,7 +240,7 @@ VZ_READ(NSString *, blockDeviceIdentifier)
 
 @end
 
-/* A device that has an attachment and nothing else. */
+/* Defines the methods of a device that has only an attachment. */
 #define VZ_ATTACHED                                                                 \
 	-(instancetype)initWithAttachment : (VZStorageDeviceAttachment *)attachment \
 	{                                                                           \
@@ -268,8 +269,8 @@ VZ_SHARED
 	return self;
 }
 
-/* Apple does not publish what it writes into the store. Here nothing is written, since nothing
- * reads it. */
+/* Creates an empty file as the variable store. Apple does not publish what its framework writes
+ * into the store. Here nothing reads the file. */
 - (instancetype)initCreatingVariableStoreAtURL:(NSURL *)URL
 				       options:(VZEFIVariableStoreInitializationOptions)options
 					 error:(NSError **)error

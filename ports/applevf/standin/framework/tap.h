@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Makes a tap on the bridge, takes the tap up, and returns its descriptor. The tap ends when the
- * descriptor is closed. Returns -1 with errno if this fails. */
+/* Creates a tap device on the bridge, switches it on, and returns its file descriptor. The tap
+ * device is removed when the file descriptor is closed. Returns -1 with errno set on failure. */
 int tap_open(const char *bridge);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program must make every call to a machine on the machine's queue. Some calls are allowed
- * everywhere, since public programs rely on that: those that make the machine, and those for its
- * delegate and its lists of devices (facts.md).
+ * A client must make every call to a machine on the machine's queue. The calls that create the
+ * machine, and those for its delegate and its lists of devices, are allowed on every thread, since
+ * public programs do so (facts.md).
  */
 #import "configuration.h"
 #import "machine.h"

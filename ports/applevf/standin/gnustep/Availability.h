@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The release of Apple's system for which a client is compiled. The stand-in has the classes of
- * release 14 that a Linux machine needs, but cannot save and restore. @available() is always
+/* The release of macOS for which a client is compiled. The stand-in has the classes of macOS 14
+ * that a Linux machine needs, but it cannot save and restore machines. @available() is always
  * true. */
 #pragma once
 

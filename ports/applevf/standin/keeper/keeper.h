@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keeper: the process that has the machine, as com.apple.Virtualization.VirtualMachine has it
- * on a Mac. The keeper starts QEMU and its companions, and each of them gets SIGKILL when the
- * keeper ends (PR_SET_PDEATHSIG). The kernel sends this signal as soon as the thread that started
- * the process ends, even if the keeper goes on. So the keeper has only one thread. The keeper moves
- * the bytes of the serial port. The keeper ends all its processes when the process that asked for
- * the machine has ended or has closed the lifeline.
+ * The keeper is the process of a machine, like com.apple.Virtualization.VirtualMachine on a Mac.
+ * The keeper starts QEMU and QEMU's companions, and each of these gets SIGKILL when the keeper
+ * exits (PR_SET_PDEATHSIG). The kernel sends this signal as soon as the thread that started the
+ * process ends, even if the keeper still runs. So the keeper has only one thread. The keeper copies
+ * the bytes of the serial port. It ends all its processes when the client, which wanted the
+ * machine, has exited or has closed the lifeline.
  */
 #pragma once
 
@@ -15,15 +15,14 @@
 enum { SHARES_MAX = 16, QEMU_FDS_MAX = 128 };
 
 struct serial_port {
-	int qemu;    /* the keeper's end of QEMU's port; -1: there is no port */
-	int in, out; /* the descriptors of the client; -1: none */
+	int qemu;    /* the keeper's socket to QEMU's serial port; -1: none */
+	int in, out; /* the client's file descriptors; -1: none */
 };
 
 struct vsock_ends {
-	int vhost; /* a socket that is connected to QEMU; -1: there is no device */
+	int vhost; /* a socket to QEMU; -1: there is no vsock device */
 	int listen;
-	int table; /* a memfd with an array of struct host_port; the framework changes the numbers
-		    */
+	int table; /* a memfd with an array of struct host_port, whose ports change */
 };
 
 struct share_ends {
@@ -32,10 +31,10 @@ struct share_ends {
 };
 
 struct keeper {
-	/* A socket that ends when the framework gives the machine up. It also brings the
-	 * descriptors of further shares. */
+	/* A socket that ends when the framework no longer needs the machine. Through it the keeper
+	 * also gets the file descriptors of further shares. */
 	int lifeline;
-	int holder; /* the pidfd of the process that asked for the machine */
+	int holder; /* the pidfd of the client, which wanted the machine */
 	struct serial_port serial;
 	struct vsock_ends vsock;
 	struct share_ends shares[SHARES_MAX];
@@ -46,20 +45,20 @@ struct keeper {
 	const char *virtiofsd;
 };
 
-/* Forks a child that dies with this process, and that keeps only the descriptors in `fds`. Returns
- * as fork() does. */
+/* Forks a child that is killed when this process exits. The child keeps only the file descriptors
+ * in `fds`. Returns the same values as fork(). */
 pid_t keeper_fork(const int *fds, int count);
-/* Serves a share in this process. Does not return. */
+/* Serves a share in this process. Never returns. */
 void share_serve(const struct share_ends *ends, const char *virtiofsd) __attribute__((noreturn));
 
-/* One direction of the serial port, with the bytes that were read and are not written yet. */
+/* One direction of the serial port, with the bytes that were read but not written yet. */
 struct pump {
 	int from, to;
 	char bytes[4096];
 	size_t length;
-	bool at_end; /* the end of `from` was reached */
+	bool at_end; /* `from` has reached its end of file */
 };
-/* Functions that return the events of poll(2) to wait for on `from`, and on `to`; 0: none. */
+/* Functions that return for which events poll(2) must wait on `from` and on `to`. 0: for none. */
 short pump_wants_in(const struct pump *pump);
 short pump_wants_out(const struct pump *pump);
 void pump_in(struct pump *pump);

@@ -18,8 +18,8 @@
 #include "keeper.h"
 #include "vsockd/core.h"
 
-/* Serves the vsock device as a part of this program. tests/standin/firecracker/vsock.c has the
- * code. */
+/* Serves the vsock device in this process, until QEMU closes it. The code is in
+ * tests/standin/firecracker/vsock.c. */
 int standin_vsock(int vhost_fd, int listen_fd, unsigned guest_cid, const struct host_port *ports,
 		  unsigned nports);
 
@@ -61,8 +61,8 @@ pid_t keeper_fork(const int *fds, int count)
 	return 0;
 }
 
-/* Serves the vsock device in this process. The paths in the table of ports name descriptors of this
- * process, so these descriptors stay open. */
+/* Serves the vsock device in this process. The paths in the table of ports contain numbers of file
+ * descriptors of this process, so these file descriptors stay open. */
 static void serve_vsock(const struct vsock_ends *ends)
 {
 	struct stat about;
@@ -142,8 +142,8 @@ static struct pollfd wait_for(int fd, short events)
 	return (struct pollfd){.fd = events ? fd : -1, .events = events};
 }
 
-/* Receives the descriptors of another share, and starts the share's process. Returns false if the
- * framework has given the machine up. */
+/* Receives the file descriptors of a further share, and starts the share's process. Returns false
+ * if the framework has closed the lifeline, because it no longer needs the machine. */
 static bool take_message(struct keeper *k)
 {
 	_Alignas(struct cmsghdr) char room[CMSG_SPACE(2 * sizeof(int))];
@@ -165,8 +165,8 @@ static bool take_message(struct keeper *k)
 	return true;
 }
 
-/* Moves the bytes of the serial port. Returns true when QEMU has ended; false when the framework
- * has given the machine up, or the process that asked for the machine has ended. */
+/* Copies the bytes of the serial port. Returns true when QEMU has exited. Returns false when the
+ * client has closed the lifeline or has exited. */
 static bool run_machine(struct keeper *k, int qemu, struct pump *to_guest, struct pump *to_client)
 {
 	for (;;) {
@@ -193,7 +193,7 @@ static bool run_machine(struct keeper *k, int qemu, struct pump *to_guest, struc
 		if (fds[WAIT_OUT].revents)
 			pump_in(to_client);
 		/* Returns only when the guest's last output was delivered, even if QEMU has already
-		 * ended. */
+		 * exited. */
 		if (fds[WAIT_QEMU].revents && !fds[WAIT_OUT].revents && to_client->length == 0)
 			return true;
 	}
@@ -217,7 +217,8 @@ static void keep_machine(struct keeper *k)
 	bool ended = run_machine(k, qemu, &to_guest, &to_client);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	/* The vsock device ends by itself when it has delivered all that the guest sent. */
+	/* The process of the vsock device exits when it has delivered all bytes that the guest has
+	 * sent. */
 	if (ended && vsock > 0)
 		waitpid(vsock, NULL, 0);
 }
@@ -273,8 +274,9 @@ int main(int argc, char **argv)
 		return 2;
 	k.qemu = argv + optind;
 	signal(SIGPIPE, SIG_IGN);
-	/* The keeper goes on in a child whose parent ends. So it is not a child of the client, and
-	 * a client that waits for its children does not wait for the keeper. */
+	/* The keeper continues in a child, and its parent exits. So the keeper is not a child of
+	 * the client. Otherwise a client that waits for all its children would wait for the
+	 * keeper. */
 	pid_t pid = fork();
 	if (pid)
 		return pid < 0;

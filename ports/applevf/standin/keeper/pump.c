@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Moves the bytes of the serial port. The client's descriptors stay blocking or non-blocking as
- * they are: a change would apply to other processes that share them. So they are read and written
- * only when poll() reports that this is possible. A write has at most PIPE_BUF bytes, for which a
- * pipe then has room. */
+/* Copies the bytes of the serial port. The code does not make the client's file descriptors
+ * non-blocking, because that would change them for other processes that share them. So it reads and
+ * writes them only when poll() reports that this is possible. It writes at most PIPE_BUF bytes at a
+ * time, since a pipe that is writable has room for as many. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -33,7 +33,7 @@ void pump_in(struct pump *pump)
 		pump->length = 0;
 }
 
-/* Writes the bytes that were read. If nobody can read them any more, drops them. */
+/* Writes the bytes that were read. Drops them if `to` has no reader any more. */
 void pump_out(struct pump *pump)
 {
 	size_t some = pump->length < PIPE_BUF ? pump->length : PIPE_BUF;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serves the directories of one share, in a separate mount namespace. There a file system in memory
- * has a bind mount for each directory, or one bind mount on its root. virtiofsd serves this file
- * system. This process stays in the namespace, so that directories can be added and removed while
- * virtiofsd runs.
+ * Serves the directories of one share, in a separate mount namespace. virtiofsd serves a file
+ * system in memory that has a bind mount for each directory. If the share is one directory, this
+ * directory is bind mounted on the root of the file system. This process stays in the mount
+ * namespace, so that directories can be added and removed while virtiofsd runs.
  *
- * A message is a letter, a name, NUL, a path, NUL. The answer is "ok" or the text of an error.
+ * A message to this process has one character, then a name, NUL, a path, NUL. The answer is "ok" or
+ * the text of an error. The characters:
  *   R, W   makes the directory at the path the whole share, read-only (R) or writable (W)
  *   r, w   adds the directory at the path under the name, read-only (r) or writable (w)
  *   -      removes the directory with the name
@@ -24,8 +25,8 @@
 
 #include "keeper.h"
 
-/* The directory on which the share's file system is mounted. Every system has this directory, and
- * no share uses it. */
+/* The directory on which the share's file system is mounted. It exists on every Linux, and
+ * virtiofsd needs no file of it. */
 #define STAGE "/sys"
 
 static int write_id_map(const char *file, unsigned id)
@@ -41,8 +42,8 @@ static int write_id_map(const char *file, unsigned id)
 	return n == length ? 0 : -1;
 }
 
-/* Makes a user namespace and a mount namespace, for a user other than root. This user is root in
- * the user namespace, and may mount there. */
+/* Creates a user namespace and a mount namespace, for a user other than root. In the user namespace
+ * this user is root, and may mount in the mount namespace. */
 static int unshare_as_user(void)
 {
 	unsigned uid = geteuid(), gid = getegid();
@@ -68,7 +69,7 @@ static int open_stage(void)
 		return -1;
 	if (mount("share", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") < 0)
 		return -1;
-	return chdir(STAGE); /* the directory in which each shared directory is mounted under its name */
+	return chdir(STAGE); /* the directory in which each shared directory is mounted */
 }
 
 static int bind_directory(const char *path, const char *at, bool read_only)
@@ -105,8 +106,7 @@ static int start_virtiofsd(const struct share_ends *ends, const char *virtiofsd)
 	if (pid)
 		return pid < 0 ? -1 : 0;
 	snprintf(fd, sizeof(fd), "--fd=%d", ends->listen);
-	/* Uses the options of the virtiofsd that was a part of QEMU (in C, Debian 12), or those of
-	 * the virtiofsd in Rust. */
+	/* virtiofsd in C, a part of QEMU in Debian 12, has other options than virtiofsd in Rust. */
 	if (strstr(virtiofsd, "/qemu/"))
 		execl(virtiofsd, virtiofsd, "-f", fd, "-o", "source=" STAGE, "-o", "sandbox=chroot",
 		      "-o", "log_level=err", (char *)NULL);
@@ -143,7 +143,7 @@ void share_serve(const struct share_ends *ends, const char *virtiofsd)
 	int staged = open_stage() < 0 ? errno : 0;
 
 	for (;;) {
-		/* Parts that are missing at the end of the message are empty. */
+		/* Clears the buffer, so that a name or path that the message lacks is "". */
 		memset(message, 0, sizeof(message));
 		ssize_t n = recv(ends->control, message, sizeof(message) - 3, 0);
 
@@ -156,5 +156,5 @@ void share_serve(const struct share_ends *ends, const char *virtiofsd)
 		if (send(ends->control, answer, strlen(answer), MSG_NOSIGNAL) < 0)
 			break;
 	}
-	_exit(0); /* virtiofsd ends when this process ends */
+	_exit(0); /* virtiofsd is killed when this process exits */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the messages of the framework's queue to the loop. */
+/* Tests the messages from the framework's queue to the event loop. */
 #include "test_base.h"
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of Apple's Foundation that the project's Objective-C uses. With it the syntax, selectors
- * and types of this code can be checked for Darwin without Apple's SDK. It was written from the
- * documentation (developer.apple.com/documentation/foundation). NSObject, the runtime and
- * libdispatch are from the real headers of the system's library.
+ * The part of Apple's Foundation that the project's Objective-C code uses. With this header, the
+ * syntax, selectors and types of that code can be checked for Darwin without Apple's SDK. The
+ * declarations were written from the documentation (developer.apple.com/documentation/foundation).
+ * NSObject, the runtime and libdispatch come from Apple's published headers.
  */
 #pragma once
 
@@ -130,7 +130,7 @@ extern void NSLog(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2);
 - (void)appendString:(NSString *)string;
 - (void)appendFormat:(NSString *)format, ... NS_FORMAT_FUNCTION(1, 2);
 @end
-/* The class that clang gives to a string literal. */
+/* The class that clang gives to a constant string. */
 @interface NSSimpleCString : NSString
 @end
 @interface NSConstantString : NSSimpleCString

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* GNUstep's Foundation, and the declarations of Apple's that release 1.28 of GNUstep lacks. */
+/* GNUstep's Foundation, and declarations of Apple's Foundation that release 1.28 of GNUstep
+ * lacks. */
 #pragma once
 
 #include_next <Foundation/Foundation.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of libdispatch that a client of Virtualization.framework needs; Debian has no
- * libdispatch for this runtime. Queues and semaphores are objects, as in Objective-C on Darwin. The
- * check for Darwin uses the real headers.
+ * The part of libdispatch that a client of Virtualization.framework needs. Debian has no
+ * libdispatch that works with GCC's Objective-C runtime. Queues and semaphores are objects, as in
+ * Objective-C on Darwin. The check for Darwin uses the real headers.
  */
 #pragma once
 

@@ -1,3 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* An empty file. GNUstep's headers include this file of another runtime if blocks are enabled. */
+/* Takes the place of a header that GNUstep's headers include if blocks are enabled. That header
+ * belongs to another Objective-C runtime, so only Block.h is included here. */
 #include <Block.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Declarations of the public interface of Apple's Virtualization.framework, written from its
- * documentation. A client is compiled with them in two ways: for Darwin, to check syntax, selectors
- * and availability; and for GNUstep, for which framework/ implements them with QEMU. ../../facts.md
- * says where each fact is documented.
+ * documentation. A client is compiled with these declarations in two ways. For Darwin, this checks
+ * syntax, selectors and availability. For GNUstep, the directory framework/ implements them with
+ * QEMU. ../../facts.md says where each fact is documented.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 #import <Foundation/Foundation.h>
 #import <dispatch/dispatch.h>
 
-/* GCC's runtime has no weak references. With this runtime a delegate must outlive the object or be
- * set to nil, as always without ARC. */
+/* GCC's Objective-C runtime has no weak references. With this runtime, a client must keep a
+ * delegate longer than the object, or set it to nil. This is usual without ARC. */
 #ifdef __APPLE__
 #define VZ_WEAK weak
 #define VZ_SINCE(version) __attribute__((availability(macos, introduced = version)))
@@ -21,8 +21,8 @@
 #define VZ_SINCE(version)
 #endif
 
-/* GCC's old runtime knows only the instance variables that the class declares. So the base of all
- * classes declares them here. */
+/* GCC's old Objective-C runtime knows only instance variables that a class declares in its
+ * @interface. So VZ_ROOT, the base of all classes, declares the instance variables here. */
 #ifdef __APPLE__
 #define VZ_ROOT NSObject
 #else
@@ -35,8 +35,8 @@
 @end
 #endif
 
-/* Marks a class of which only the framework or a subclass makes objects. The implementation of the
- * stand-in may make such objects too. */
+/* Marks a class whose objects only the framework or a subclass may create. The implementation of
+ * the stand-in may create such objects too. */
 #ifdef VZ_STANDIN_IMPLEMENTATION
 #define VZ_NO_INIT
 #else

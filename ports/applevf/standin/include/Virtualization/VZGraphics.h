@@ -7,8 +7,8 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-/* Apple has this class since 14.0, as a base of classes that are older. Here the class has no mark
- * VZ_SINCE(14.0), since each use of an older class would then give a warning. */
+/* Apple added this class in macOS 14.0, as a base of older classes. Here the class does not have
+ * the mark VZ_SINCE(14.0), since each use of an older class would then give a warning. */
 @interface VZGraphicsDisplayConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
