@@ -103,7 +103,7 @@ void applevf_quiet(struct vm *vm);
 void applevf_was_reset(struct vm *vm);
 
 /* share.c */
-#define APPLEVF_NO_CACHING                                                                      \
+#define APPLEVF_NO_CACHING                                                                       \
 	"Virtualization.framework serves shared directories itself, and has no option for what " \
 	"the guest may cache of them"
 #define APPLEVF_NO_LOCKS                                                                        \

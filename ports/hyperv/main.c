@@ -2,12 +2,12 @@
 /*
  * microagent-hyperv-supervisor: Linux machines on Windows, by the Host Compute System (HCS).
  *
- * This program is separate and has no struct of backend.h. That struct is for supervisors with a
- * process model that Windows does not have: descriptors that are passed on, a lease that is a FIFO,
- * Unix sockets, a cell, an epoll loop. This program shares parts of the protocol with those
- * supervisors: the contract, the parts of base without system calls, the rows of refusals, the
- * messages of the control stream, and the meaning of a result and of an end. docs/hyperv.md lists
- * each call and field of HCS that is used.
+ * This is a separate program, and does not use the struct of backend.h. That struct is for
+ * supervisors whose process model Windows does not have: file descriptors that are passed on, a
+ * lease that is a FIFO, Unix sockets, a cell, an epoll loop. This program shares other code with
+ * those supervisors: src/contract, the code of src/base without system calls, the lists of refused
+ * requests, the messages of the control stream, and the code that decides what a result and an end
+ * mean. docs/hyperv.md lists each function and field of HCS that this program uses.
  */
 #include <fcntl.h>
 #include <io.h>
@@ -79,8 +79,8 @@ static int run_hyperv_command(const struct request *request, struct response *re
 	return hyperv_commands[request->command](request, response, err);
 }
 
-/* Returns the event that is recorded for the workspace, which is added to an error. The caller
- * releases it. */
+/* Returns the recorded event of the workspace, for the answer of a command that has failed. The
+ * caller releases the result. */
 static json_t *event_of(const struct request *request)
 {
 	struct record record;
@@ -186,8 +186,8 @@ static int act_by_options(int argc, char **argv)
 	return refuse_option(argv[1]);
 }
 
-/* Reads the command line from Windows as UTF-16: the arguments of main() are in the code page of
- * the console, which lacks many characters. */
+/* Gets the command line from Windows as UTF-16, because the arguments of main() are in the code
+ * page of the console, which does not have all characters. */
 int main(void)
 {
 	int argc = 0;

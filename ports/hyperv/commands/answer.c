@@ -39,9 +39,9 @@ static DWORD ms_until(uint64_t deadline_ns)
 	return now < deadline_ns ? (DWORD)((deadline_ns - now) / NS_PER_MS + 1) : 0;
 }
 
-/* Waits for any line of the agent, which shows that the agent exists and reads. The deadline
- * applies to the whole line. Otherwise a guest that sends single bytes could hold up the command
- * for ever. */
+/* Waits for any line of the agent, which shows that the agent runs and reads requests. The deadline
+ * applies to the whole line. Otherwise a guest that sends single bytes could delay the command for
+ * ever. */
 static int hear_agent_line(SOCKET agent, uint64_t deadline_ns, struct error *err)
 {
 	char bytes[512];
@@ -97,7 +97,7 @@ static json_t *agent_signal(const json_t *runtime)
 }
 
 /* Returns a readiness signal with the detail "workspace is S; live readiness unavailable", where S
- * is the recorded state. The caller releases it. */
+ * is the recorded state. The caller releases the result. */
 static json_t *signal_not_live(const struct record *record, const char *error)
 {
 	char detail[96];
@@ -107,8 +107,8 @@ static json_t *signal_not_live(const struct record *record, const char *error)
 	return readiness_signal(false, NULL, detail, error);
 }
 
-/* Returns a readiness signal that tells whether the target accepts a connection. Sends nothing on
- * the connection. */
+/* Returns a readiness signal that says whether the target of the mediation accepts a connection.
+ * Sends nothing on the connection. The caller releases the result. */
 static json_t *target_signal(const char *target)
 {
 	uint64_t begun = clock_mono_ns();
@@ -154,8 +154,8 @@ static json_t *readiness_json(const struct record *record, const struct config *
 		guest = readiness_signal(true, ready_at, "the guest reported ready", NULL);
 		shell = agent_signal(told->runtime);
 	}
-	/* Releases `shell` here, since the json_put() that would take over its reference is not
-	 * called after this failure. */
+	/* Releases `shell` here. Otherwise the json_put() below would take over its reference, but
+	 * after this failure that call is not made. */
 	if (json_put(readiness, "guestReady", guest, err) < 0) {
 		json_decref(shell);
 		return NULL;
@@ -172,7 +172,7 @@ static json_t *readiness_json(const struct record *record, const struct config *
 }
 
 /* Returns the address of the guest's agent, for clients that run commands in the guest. The caller
- * releases it. */
+ * releases the result. */
 static json_t *agent_address_json(const json_t *runtime)
 {
 	struct guid service = guid_of_vsock_port(AGENT_PORT);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* check: compares the request with this host and with the files that it names. Records nothing, and
- * makes no directory. */
+/* The command check: checks the request against this host and against the files that the request
+ * names. Records nothing, and creates no directory. */
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "hyperv/commands/answer.h"
@@ -40,8 +40,8 @@ int refuse_config(const struct config *config, struct error *err)
 	return check_published_hosts(config, err) < 0 ? -1 : hcs_probe(err);
 }
 
-/* Checks the request against the record. Compares the root's VHD only if no guest has written to it
- * yet. */
+/* Checks the request against the record of the workspace. Compares the contents of the root disk
+ * only if no guest has used the disk yet, since a guest changes them. */
 static int check_locked(struct record *record, const struct request *request, struct inputs *inputs,
 			struct response *response, struct error *err)
 {

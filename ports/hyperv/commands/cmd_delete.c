@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* delete: removes the workspace's directory. Refuses to do this while a process of the workspace
- * lives. Succeeds if there is no workspace. */
+/* The command delete: removes the workspace's directory. Fails while a process of the workspace
+ * runs. Succeeds if there is no workspace. */
 #include "hyperv/commands/commands.h"
 #include "hyperv/commands/ending.h"
 #include "hyperv/store/record.h"

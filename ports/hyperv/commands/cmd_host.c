@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* host: reports what this Windows can do. A missing computecore.dll is reported, and is not an
- * error. */
+/* The command host: reports what this Windows can do. That computecore.dll is missing is reported,
+ * and is not an error. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* inspect: reports what is recorded, and what can be observed now. */
+/* The command inspect: reports the record of the workspace and its present state. */
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "hyperv/commands/answer.h"
 #include "hyperv/commands/commands.h"
 #include "hyperv/commands/prepare.h"
 
-/* Verifies the recorded inputs. If a file no longer exists, this is reported, but the command does
- * not fail. */
+/* Compares the recorded inputs with the present files. If a file does not exist any more, this is
+ * reported, but the command does not fail. */
 static json_t *verify_recorded(const struct record *record, const struct manifest *manifest,
 			       struct error *err)
 {

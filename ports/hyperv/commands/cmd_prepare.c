@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* prepare: writes the config and the digests to workspace.json. Makes a VHD of the root file system
- * in the same directory. */
+/* The command prepare: writes the config and the digests to workspace.json, and makes a VHD (a
+ * virtual hard disk) of the root file system in the same directory. */
 #include "hyperv/commands/prepare.h"
 
 #include <string.h>
@@ -32,10 +32,10 @@ void manifest_drop(struct manifest *manifest)
 	*manifest = (struct manifest){0};
 }
 
-/* Returns true if workspace.json or runtime.json shows that the VHD was booted. The keeper writes
- * vmId to runtime.json right before the machine starts. The next start replaces runtime.json, and
- * writes `booted` to it. The next prepare removes runtime.json, and writes `booted` to
- * workspace.json. */
+/* Returns true if workspace.json or runtime.json shows that the VHD was booted. The live supervisor
+ * (keeper) writes vmId to runtime.json right before the machine starts. The next start writes a new
+ * runtime.json with the member `booted`. The next prepare removes runtime.json, and writes the
+ * member `booted` to workspace.json. */
 bool disk_was_booted(const struct record *record, const json_t *document)
 {
 	struct error ignored;
@@ -69,9 +69,9 @@ static int put_manifest(const struct record *record, const struct request *reque
 	return store_write(&record->store, "workspace.json", document, err);
 }
 
-/* Returns true if the VHD may be kept. A VHD that was booted contains the guest's writes, and is
- * kept. Any other VHD must be equal to the image. It differs if a prepare was killed before it
- * recorded the source of the VHD. */
+/* Returns true if the existing VHD may be kept. A VHD that was booted contains the guest's writes,
+ * and is kept. A VHD that was never booted must be equal to the image. It may differ, since an
+ * earlier prepare may have been killed before it recorded the source of the VHD. */
 static bool may_keep_vhd(const char *vhd, const struct inputs *inputs, bool booted)
 {
 	char sha256[FILE_DIGEST_TEXT] = "";
@@ -82,8 +82,8 @@ static bool may_keep_vhd(const char *vhd, const struct inputs *inputs, bool boot
 	return booted || strcmp(sha256, inputs->rootfs_sha256) == 0;
 }
 
-/* Makes the VHD. Keeps an existing VHD as long as its source is the same. Sets *booted to true if
- * the VHD was booted. */
+/* Makes the VHD, or keeps an existing VHD that was made from the same image. Sets *booted to true
+ * if the kept VHD was booted. */
 static int make_vhd(const struct record *record, const json_t *before, struct inputs *inputs,
 		    bool *booted, struct error *err)
 {
@@ -105,7 +105,8 @@ static int make_vhd(const struct record *record, const json_t *before, struct in
 	return vhd_file_make(inputs->rootfs, vhd, inputs->rootfs_sha256, err);
 }
 
-/* Removes the files of earlier boots, so that serial.log begins empty. */
+/* Removes the files of earlier boots, so that no command reports an old result, and serial.log
+ * begins empty. */
 static int remove_old(const struct record *record, struct error *err)
 {
 	static const char *const files[] = {"result.json", "runtime.json", "serial.log",

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start and run. Under the command lock they check the state, the digests, and that the config is
- * the recorded one. Then they record the event `starting` and start a keeper. When they release the
- * lock, the keeper's pipe exists. After that, start waits until the guest is ready. In run this
- * process is the keeper, and goes on until the machine has ended.
+ * The commands start and run. While they hold the command lock, they check the state and the
+ * digests, and that the config is the recorded one. Then they record the event `starting` and start
+ * the live supervisor, which is called the keeper. When they release the lock, the keeper's pipe
+ * exists. The command start then waits until the guest is ready. For the command run, this process
+ * itself is the keeper, and runs until the machine has ended.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +26,8 @@ struct start {
 	const struct request *request;
 	struct record record;
 	struct inputs inputs;
-	/* for start: the pipe with the reports of the keeper, which is another process */
+	/* For start: the pipe with the reports of the keeper (the live supervisor), which is
+	 * another process. */
 	HANDLE report;
 	struct keeper *keeper; /* for run: the keeper, which is in this process */
 };
@@ -33,8 +35,8 @@ struct start {
 /* --- under the lock ----------------------------------------------------------------------------
  */
 
-/* Decides whether the machine may start. Before the first start, compares the VHD that it boots
- * with its source. Later the contents of the VHD belong to the guest. */
+/* Checks whether the machine may start. Before the first start, compares the contents of the VHD
+ * with the recorded digest. Later the guest may have changed the contents. */
 static int admit_start(struct start *start, const struct manifest *manifest,
 		       struct response *response, struct error *err)
 {
@@ -47,8 +49,8 @@ static int admit_start(struct start *start, const struct manifest *manifest,
 	return response->verification ? inputs_require(response->verification, err) : -1;
 }
 
-/* Writes runtime.json, which tells the keeper, together with workspace.json, what to run. The
- * machine gets a new name at each start. */
+/* Writes runtime.json. The live supervisor reads runtime.json and workspace.json to know what to
+ * run. The machine gets a new name in HCS at each start. */
 static int write_runtime(const struct start *start, const struct manifest *manifest,
 			 struct error *err)
 {
@@ -74,8 +76,8 @@ static int write_runtime(const struct start *start, const struct manifest *manif
 	return store_write(&start->record.store, "runtime.json", runtime, err);
 }
 
-/* Reads one line of the keeper's reports. Returns 1 with a line; 0 if the keeper has ended; -1 with
- * an error. */
+/* Reads one line of the live supervisor's reports. Returns 1 with a line, 0 if the live supervisor
+ * has exited, or -1 with err set. */
 static int next_report(HANDLE report, struct buf *line, struct error *err)
 {
 	char byte;
@@ -96,7 +98,7 @@ static bool line_says(const struct buf *line, const char *word)
 	return line->len == strlen(word) && memcmp(buf_bytes(line), word, line->len) == 0;
 }
 
-/* Sets `err` from the last line of a keeper that has failed. */
+/* Sets `err` from the last line that a failed live supervisor has written to its report. */
 static int keeper_failure(const struct buf *line, struct error *err)
 {
 	json_auto_t *told = line->len ? json_load_strict(buf_bytes(line), line->len, NULL) : NULL;
@@ -163,8 +165,8 @@ static int start_locked(struct start *start, struct response *response, struct e
 /* --- without it --------------------------------------------------------------------------------
  */
 
-/* Waits until the guest is ready. A keeper that fails reports this in a line. A keeper that dies
- * reports nothing, and then this function reports it. */
+/* Waits until the guest is ready. If the live supervisor fails, it writes a line with the error. If
+ * it exits without a line, this function sets an error. */
 static int await_ready(const struct start *start, struct error *err)
 {
 	autobuf struct buf line = BUF_INIT(65536);
@@ -180,8 +182,8 @@ static int await_ready(const struct start *start, struct error *err)
 			 start->record.id);
 }
 
-/* Fails if there is no result. The caller of run waits for the result of a command. If the machine
- * was killed before, there is no result, and run must not report success. */
+/* Fails if there is no result. Whoever calls run expects the result of a command. If the machine
+ * was killed before the command ended, there is no result, and run must not report success. */
 static int require_result(const struct start *start, const struct response *response,
 			  struct error *err)
 {
@@ -194,8 +196,8 @@ static int require_result(const struct start *start, const struct response *resp
 			 json_text(response->event, "detail", "the reason is not recorded"));
 }
 
-/* Fills in the answer with the recorded state and with what is observed now. `status` is the result
- * so far of starting or keeping the machine: 0 or -1. */
+/* Adds the recorded state and the present state of the machine to the answer. `status` is 0 if the
+ * machine was started, or -1 if this has failed. */
 static int answer_start(struct start *start, int status, struct response *response,
 			struct error *err)
 {
@@ -231,8 +233,8 @@ static int start_and_follow(struct start *start, struct response *response, stru
 	return answer_start(start, status, response, err);
 }
 
-/* Runs the commands start and run. If the guest's command fails, that is the guest's result, and
- * run itself has succeeded. */
+/* Runs the commands start and run. If the command in the guest fails, its exit code is a part of
+ * the result, and run itself succeeds. */
 int hyperv_start(const struct request *request, struct response *response, struct error *err)
 {
 	struct start start = {.request = request};

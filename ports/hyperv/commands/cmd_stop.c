@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * halt, stop and kill. They ask the keeper, which ends the machine and records the end. Then they
- * wait until the keeper has ended. They do not hold the lock during this time, so that a kill can
- * follow a stop that takes long. A keeper that does not end is killed, and the machine ends with
- * it. Without a keeper, stop and kill only record the wanted state, and halt keeps the recorded
- * state.
+ * The commands halt, stop and kill. They ask the live supervisor, which is called the keeper, to
+ * end the machine and to record the end. Then they wait until the keeper has exited. They do not
+ * hold the lock while they wait, so that a kill can follow a stop that takes long. If the keeper
+ * does not exit, it is killed, and the machine ends with it. If there is no keeper, stop and kill
+ * only record the wanted state, and halt keeps the recorded state.
  */
 #include <stdio.h>
 #include <string.h>
@@ -52,15 +52,16 @@ static enum pipe_word word_of(enum command command)
 					 : PIPE_KILL;
 }
 
-/* Ends the keeper. The caller does not hold the lock. Sets *forced to true if the keeper had to be
- * killed. */
+/* Ends the live supervisor (keeper). The caller must not hold the lock, since the keeper needs the
+ * lock to record the end. Sets *forced to true if the keeper had to be killed. */
 static int end_keeper(HANDLE pipe, const char *system_id, enum command command, bool *forced,
 		      struct error *err)
 {
 	DWORD patience = (DWORD)limit_get(LIMIT_KILL_MS);
 	struct error why = {0};
 
-	/* Waits longer for halt and stop: the keeper first gives the guest LIMIT_HALT_MS to end. */
+	/* Waits longer for halt and stop, since the keeper first gives the guest LIMIT_HALT_MS
+	 * milliseconds to end. */
 	if (command != COMMAND_KILL)
 		patience += (DWORD)limit_get(LIMIT_HALT_MS);
 	if (pipe_say(pipe, word_of(command), &why) == 0 && pipe_wait_end(pipe, patience, &why) == 0)
@@ -74,8 +75,8 @@ static int end_keeper(HANDLE pipe, const char *system_id, enum command command, 
 	return 0;
 }
 
-/* Checks that no other machine was started in the meantime. Another command could do that while the
- * lock was not held. */
+/* Checks that the workspace still has the machine `ended`. Another command could start a new
+ * machine while this command did not hold the lock. */
 static int check_same_machine(const struct record *record, const char *ended, struct error *err)
 {
 	autofree char *now = record_system_id(record);
@@ -88,7 +89,7 @@ static int check_same_machine(const struct record *record, const char *ended, st
 		record->id);
 }
 
-/* Answers with the recorded state and keeps it. No machine ran, so halt has nothing to end. */
+/* Returns the recorded state and keeps it. No machine runs, so halt has nothing to end. */
 static int keep_as_it_is(struct record *record, struct error *err)
 {
 	const char *detail = json_text(record->event, "detail", NULL);
@@ -103,8 +104,8 @@ static int keep_as_it_is(struct record *record, struct error *err)
 	return 0;
 }
 
-/* Returns true if the command has nothing to record. halt keeps every state without a running
- * machine, so that a killed machine is not recorded as halted. */
+/* Returns true if the command has nothing to record. If no machine runs, halt keeps the recorded
+ * state. Otherwise a killed machine could be recorded as halted. */
 static bool is_recorded_already(const struct record *record, enum state wanted, bool had_machine)
 {
 	if (state_is_live(record->state))
@@ -129,8 +130,9 @@ static int note_end(struct record *record, enum state wanted, bool had_machine, 
 	return record_note(record, wanted, detail, err);
 }
 
-/* Finishes the command under the lock. Records the end if neither the keeper nor another command
- * has recorded it. `ended` is the name of the machine that was ended; NULL: no machine ran. */
+/* Finishes the command. The caller holds the lock. Records the end of the machine if neither the
+ * keeper nor another command has recorded this end. `ended` is the name of the machine that was
+ * ended, or NULL if no machine ran. */
 static int conclude_keeper_end(struct record *record, enum state wanted, const char *ended,
 			       bool forced, struct error *err)
 {
@@ -140,8 +142,8 @@ static int conclude_keeper_end(struct record *record, enum state wanted, const c
 		return store_exists(&record->store) ? -1 : 0;
 	if (had_machine && check_same_machine(record, ended, err) < 0)
 		return -1;
-	/* Lets record_settle() record the end of a keeper that has died. If this command has killed
-	 * the keeper (`forced`), note_end() records the end instead. */
+	/* If the keeper has died, record_settle() records the end. If this command has killed the
+	 * keeper (`forced`), note_end() records the end. */
 	if (!forced && record_settle(record, err) < 0)
 		return -1;
 	if (!is_recorded_already(record, wanted, had_machine))

@@ -5,13 +5,13 @@
 #include "hyperv/inputs/inputs.h"
 #include "hyperv/store/record.h"
 
-/* Makes the root's VHD, writes workspace.json, and records the event `prepared`. The caller has
- * locked the record. Stores the digest of the root in `inputs`. After a failure removes the
- * workspace's directory, if this call has made it. */
+/* Makes the VHD of the root file system, writes workspace.json, and records the event `prepared`.
+ * The caller must have locked the record. Stores the digest of the root file system in `inputs`.
+ * After a failure, removes the workspace's directory if this call has created it. */
 int prepare_workspace(struct record *record, const struct request *request, struct inputs *inputs,
 		      struct error *err);
 
-/* The contents of workspace.json. The strings of the config belong to `document`. */
+/* The contents of workspace.json. The strings in `config` belong to `document`. */
 struct manifest {
 	json_t *document;
 	const json_t *artifacts; /* a borrowed part of `document` */

@@ -87,8 +87,8 @@ static BOOL create_process(const wchar_t *program, wchar_t *line, STARTUPINFOEXW
 			      NULL, NULL, &startup->StartupInfo, made);
 }
 
-/* Starts the process outside the job of this process, if the job allows that. Otherwise the keeper
- * would end together with the job. */
+/* Starts the process outside of the job object of this process, if the job object allows that. In
+ * the job object, the new process would be killed together with it. */
 static int start_process(const struct spawn *spawn, wchar_t *line,
 			 LPPROC_THREAD_ATTRIBUTE_LIST list, struct error *err)
 {

@@ -36,8 +36,8 @@ static int find_functions(HMODULE dll, struct hcs_api *out, struct error *err)
 	return 0;
 }
 
-/* Loads the library only from the system's directory. A file in the program's directory or in the
- * current directory could be another program's. */
+/* Loads the library only from Windows' system directory. A file of this name in the program's
+ * directory or in the current directory could come from an attacker. */
 const struct hcs_api *hcs_api(struct error *err)
 {
 	HMODULE dll;

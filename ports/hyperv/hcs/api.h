@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of computecore.dll. The library is loaded when it is first needed: a Windows
- * without Hyper-V does not have it, and the command `host` must then report that. The types of the
- * functions are those of <computecore.h>.
+ * The functions of computecore.dll. The library is loaded when it is first needed. A Windows
+ * without Hyper-V does not have the library, and this program must still run, so that the command
+ * `host` can report this. <computecore.h> declares the types of the functions.
  */
 #ifndef HYPERV_HCS_API_H
 #define HYPERV_HCS_API_H
@@ -37,11 +37,12 @@ struct hcs_api {
 #undef HCS_POINTER
 };
 
-/* Returns the functions. They are loaded once, and stay loaded until the process ends. Returns NULL
- * with ERR_UNAVAILABLE if the library is missing or lacks a function. */
+/* Returns the functions of the library. The library is loaded once, and stays loaded until the
+ * process exits. Returns NULL with ERR_UNAVAILABLE if the library is missing or lacks a
+ * function. */
 const struct hcs_api *hcs_api(struct error *err);
-/* Returns the path from which the library was loaded, which the caller frees; NULL with an
- * error. */
+/* Returns the path from which the library was loaded, or NULL with err set. The caller frees the
+ * path. */
 char *hcs_api_path(struct error *err);
 
 #endif

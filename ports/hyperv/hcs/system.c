@@ -15,7 +15,7 @@
 #include "hyperv/windows/text.h"
 
 #define DOCUMENT_BYTES (1u << 20)
-/* The value of GENERIC_ALL; linters complain about that macro. */
+/* The value of the macro GENERIC_ALL, which linters report as an error. */
 #define ALL_RIGHTS UINT32_C(0x10000000)
 
 struct hcs_system {
@@ -26,8 +26,8 @@ struct hcs_system {
 	volatile LONG told;
 };
 
-/* Reads a JSON document of an answer or event of HCS. Returns NULL if `document` is "" or NULL. The
- * caller releases the result. */
+/* Parses a JSON document of an answer or event of HCS. Returns NULL if `document` is "" or NULL.
+ * The caller releases the result. */
 static json_t *load_wide(const wchar_t *document)
 {
 	autofree char *text = document ? text_narrow(document, NULL) : NULL;
@@ -55,9 +55,9 @@ static int operation_error(HRESULT code, const char *what, const json_t *result,
 			     said ? said : json_text(result, "ErrorMessage", NULL), err);
 }
 
-/* Waits for the end of an operation, and closes it, even after an error. `begun` is the return
- * value of the call that started the operation. Sets *result to the document that results, or to
- * NULL. `result` may be NULL. */
+/* Waits for the end of an operation, and closes the operation, even after an error. `begun` is the
+ * return value of the call that has started the operation. Sets *result to the operation's result
+ * document, which the caller releases, or to NULL. `result` may be NULL. */
 static int operation_end(const struct hcs_api *api, HCS_OPERATION operation, HRESULT begun,
 			 const char *what, json_t **result, struct error *err)
 {
@@ -161,8 +161,8 @@ struct hcs_system *hcs_system_create(const char *id, const json_t *document, hcs
 	return NULL;
 }
 
-/* The type of HCS functions whose parameters are a machine, an operation, and options, which must
- * be empty. */
+/* The type of HCS functions whose parameters are a machine, an operation, and options. The options
+ * must be empty. */
 typedef HRESULT WINAPI plain_call(HCS_SYSTEM system, HCS_OPERATION operation, PCWSTR options);
 
 static int call_system(struct hcs_system *system, plain_call *call, const char *what,

@@ -36,7 +36,7 @@ static int check_kernel_head(HANDLE file, struct error *err)
 	return error_reason(err, REASON_OTHER_ARCHITECTURE, architecture_name(architecture));
 }
 
-/* Opens and hashes an input file. `check` tests the contents; it may be NULL. */
+/* Opens and hashes an input file. check() tests the contents. `check` may be NULL. */
 static int open_input(const char *field, const char *given, int (*check)(HANDLE, struct error *),
 		      char **path, char sha256[FILE_DIGEST_TEXT], struct error *err)
 {
@@ -51,8 +51,8 @@ static int open_input(const char *field, const char *given, int (*check)(HANDLE,
 	return 0;
 }
 
-/* Checks the magic number of ext4, in the superblock at byte 1024
- * (Documentation/filesystems/ext4/super.rst), since init mounts only ext4. */
+/* Checks that the file has the magic number of ext4, in the superblock at byte 1024
+ * (Documentation/filesystems/ext4/super.rst), since the guest's init mounts only ext4. */
 static int check_ext4(HANDLE file, struct error *err)
 {
 	uint8_t magic[2] = {0};
@@ -66,7 +66,7 @@ static int check_ext4(HANDLE file, struct error *err)
 				 "the file is not an ext4 file system image: name the disk of an image");
 }
 
-/* Checks the raw root file system, from which a VHD is made. */
+/* Checks the raw file of the root file system, from which a VHD is made. */
 static int look_at_rootfs(const char *given, char **path, struct error *err)
 {
 	autofree char *absolute = path_absolute(given, err);
@@ -117,8 +117,8 @@ static int64_t read_initrd(void *file, uint64_t at, void *to, size_t len, struct
 	return file_read_at(file, at, to, (size_t)n, err) < 0 ? -1 : (int64_t)n;
 }
 
-/* Hashes the file init in the initrd. It is no error if the initrd is compressed, or is from
- * elsewhere and has no such file. */
+/* Hashes the file `init` in the initrd. If the initrd is compressed, or is not from this project
+ * and has no such file, the digest is "". That is not an error. */
 static int hash_init(struct inputs *inputs, struct error *err)
 {
 	autohandle HANDLE file = file_open(inputs->initrd, err);
@@ -211,8 +211,8 @@ void disks_free(struct disks *disks)
 	*disks = (struct disks){0};
 }
 
-/* Adds a disk. The index of the disk in the list is its LUN, and the name of the disk contains the
- * LUN. */
+/* Adds a disk to the list. The disk's index in the list is its LUN (the number on the SCSI
+ * controller). The disk's name contains the LUN. */
 static int add_machine_disk(struct disks *disks, char *path, bool read_only, struct error *err)
 {
 	char *name = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares the files that are a machine's inputs now with those that prepare has recorded. */
+/* Compares the present input files of a machine with those that prepare has recorded. */
 #include <errno.h>
 #include <string.h>
 

@@ -28,8 +28,8 @@ static int write_at(HANDLE file, uint64_t at, const void *bytes, size_t len, str
 	return 0;
 }
 
-/* Copies a raw disk. Does not write chunks of zeros, since the system fills such gaps with zeros.
- * The file is not marked as sparse: HCS attaches a sparse file only on an explicit request. */
+/* Copies a raw disk. Does not write chunks of zeros, since Windows fills such gaps with zeros. The
+ * file is not marked as sparse, because HCS attaches a sparse file only if it is told to. */
 static int copy_raw_disk(HANDLE from, HANDLE to, uint64_t bytes, struct digest *digest,
 			 struct error *err)
 {

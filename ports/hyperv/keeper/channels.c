@@ -24,14 +24,17 @@
 struct channel {
 	char name[64];
 	struct guid vm;
-	/* the vsock port: of the host if there is a target, otherwise of the guest */
+	/* The vsock port. If there is a target, it is a port of the host, otherwise a port of the
+	 * guest. */
 	uint32_t port;
-	/* the target to which connections of the guest lead; NULL: connections lead to the guest */
+	/* The address to which connections of the guest are joined. NULL: connections of the host
+	 * are joined to the guest. */
 	const char *target;
-	SOCKET listener;    /* the listening socket; INVALID_SOCKET: not open */
-	HANDLE places;	    /* a semaphore that counts the free places for connections */
+	SOCKET listener;    /* INVALID_SOCKET: not open */
+	HANDLE places;	    /* a semaphore that counts how many more connections are allowed */
 	volatile LONG shut; /* true: no more connections are accepted */
-	/* true: the last try to reach the far side has failed, and this was logged */
+	/* true: the last attempt to connect to the target or to the guest has failed, and this was
+	 * logged */
 	volatile LONG failed;
 };
 
@@ -42,7 +45,7 @@ struct channels {
 	size_t host_port_count, guest_port_count;
 };
 
-/* An accepted connection, for the thread that serves it. */
+/* An accepted connection, passed to the thread that serves it. */
 struct taken {
 	struct channel *channel;
 	SOCKET near_side;
@@ -59,8 +62,8 @@ static SOCKET reach(const struct channel *channel, struct error *err)
 			       : hvsocket_connect(&channel->vm, channel->port, (ULONG)ms, err);
 }
 
-/* Logs a failure to reach the far side, and the first success after failures. A guest may try
- * without end, so only the first of several failures is logged. */
+/* Logs that the target or the guest cannot be reached, and the first success after failures. A
+ * guest may try without end, so only the first of several failures is logged. */
 static void tell_reached(struct channel *channel, const struct error *failure)
 {
 	LONG before = InterlockedExchange(&channel->failed, failure != NULL);
@@ -93,8 +96,8 @@ static DWORD WINAPI serve_taken(void *context)
 	return 0;
 }
 
-/* Starts a thread that serves a connection. If the connection cannot be served, its place becomes
- * free. */
+/* Starts a thread that serves a connection. If the thread cannot be started, closes the connection
+ * and counts it no more. */
 static void begin_serving(struct channel *channel, SOCKET near_side)
 {
 	struct taken *taken = malloc(sizeof(*taken));
@@ -121,8 +124,8 @@ static bool take_place(struct channel *channel, DWORD patience)
 	return WaitForSingleObject(channel->places, patience) == WAIT_OBJECT_0;
 }
 
-/* Accepts connections. If no place is free, a client of a published port waits for one, and a
- * connection of the guest is refused. */
+/* Accepts connections. If the largest number of connections is reached, a client of a published
+ * port waits, and a connection from the guest is closed. */
 static DWORD WINAPI take_connections(void *context)
 {
 	struct channel *channel = context;
@@ -240,8 +243,8 @@ struct channels *channels_new(const struct config *config, struct error *err)
 		error_errno(err, ENOMEM, "memory");
 		return NULL;
 	}
-	/* After a failure, leaves the bound ports open: they are closed when the process ends, and
-	 * it then does nothing else. */
+	/* After a failure, does not close the bound ports. The process exits soon after a failure,
+	 * and Windows then closes them. */
 	return add_all(all, config, err) < 0 ? NULL : all;
 }
 
@@ -287,7 +290,7 @@ int channels_publish(struct channels *channels, struct error *err)
 	return 0;
 }
 
-/* Closes the listeners. By this, accept() returns in their threads. */
+/* Closes the listeners, so that accept() returns in their threads. */
 void channels_shut(struct channels *channels)
 {
 	for (size_t i = 0; i < channels->count; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connections between a machine and this host, except those of the agent and of the control
- * stream. The guest reaches targets by mediation and by config.vsockListeners. This host reaches
- * the guest by published ports. Threads of each connection carry its bytes.
+ * stream. The guest connects to targets through mediation and config.vsockListeners. Clients of
+ * this host connect to the guest through published ports. Each connection has threads that copy its
+ * bytes.
  */
 #ifndef HYPERV_CHANNELS_H
 #define HYPERV_CHANNELS_H
@@ -15,18 +16,18 @@
 #include "hyperv/machine/guid.h"
 
 struct channels;
-/* Binds the published ports of this host. No client gets an answer yet. `config` must stay valid
- * until the process ends. The result is never freed. Returns NULL with an error. */
+/* Binds the published ports of this host, but does not listen on them yet. `config` must stay valid
+ * until the process exits. The result is never freed. Returns NULL with err set on failure. */
 struct channels *channels_new(const struct config *config, struct error *err);
-/* Return vsock ports: channels_host_ports() those of the host to which the guest connects, and
- * channels_guest_ports() those of the guest to which the host connects. The list belongs to
- * `channels`. Sets *count to its length. */
+/* Functions that return lists of vsock ports. channels_host_ports() returns the host's ports to
+ * which the guest connects. channels_guest_ports() returns the guest's ports to which the host
+ * connects. The list belongs to `channels`, and *count is set to its length. */
 const uint32_t *channels_host_ports(const struct channels *channels, size_t *count);
 const uint32_t *channels_guest_ports(const struct channels *channels, size_t *count);
 /* Listens for connections from the guest of the machine `vm`. The caller must start the machine
- * only after this call. */
+ * only after this call, since the guest could connect earlier. */
 int channels_listen(struct channels *channels, const struct guid *vm, struct error *err);
-/* Listens on the published ports. The keeper calls this when the guest is ready. */
+/* Listens on the published ports. Called when the guest is ready. */
 int channels_publish(struct channels *channels, struct error *err);
 /* Accepts no more connections. Existing connections end when the machine ends. */
 void channels_shut(struct channels *channels);

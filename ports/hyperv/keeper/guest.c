@@ -75,8 +75,8 @@ static int take_guest_result(struct guest *guest, json_t *message, struct error 
 	return 0;
 }
 
-/* Handles `ending`. Posts it only once, since the inbox must not fill up if the guest repeats the
- * message. */
+/* Handles the message `ending`. Posts only the first such message, so that the guest cannot fill
+ * the inbox by repeating the message. */
 static void take_ending(struct guest *guest)
 {
 	if (!guest->ending)
@@ -113,7 +113,7 @@ static int take_guest_message(struct guest *guest, const uint8_t *payload, size_
 	}
 }
 
-/* Returns how long the next frame may be, in bytes. A longer frame is not read. */
+/* Returns the largest allowed size of the next frame in bytes. */
 static size_t longest_frame(const struct guest *guest)
 {
 	return guest->stage == GUEST_READY && guest->workload ? control_result_max()
@@ -135,7 +135,7 @@ static int take_guest_frames(struct guest *guest, struct buf *in, struct error *
 	}
 }
 
-/* Reads the stream until it ends. Returns 0 then, or -1 with an error. */
+/* Reads the stream until its end. Returns 0 at the end, or -1 with err set. */
 static int read_stream(struct guest *guest, struct error *err)
 {
 	autobuf struct buf in = BUF_INIT(control_result_max() + FRAME_HEADER + GUEST_CHUNK);
@@ -163,8 +163,8 @@ static DWORD WINAPI serve_guest(void *context)
 	closesocket(guest->listener);
 	if (guest->stream == INVALID_SOCKET)
 		return 0;
-	/* Sets a time limit for sending: the keeper's loop sends to this stream, and must not wait
-	 * for a guest that does not read. */
+	/* Sets a time limit for sending, since the live supervisor's main thread sends on this
+	 * stream and must not wait for ever for a guest that does not read. */
 	if (hvsocket_timeout(guest->stream, SO_SNDTIMEO, (DWORD)limit_get(LIMIT_CONTROL_REQUEST_MS),
 			     &err) < 0 ||
 	    read_stream(guest, &err) < 0)
@@ -203,7 +203,7 @@ int guest_say(struct guest *guest, const json_t *message, struct error *err)
 	return send_message(guest->stream, message, err);
 }
 
-/* Closes the listener if no stream was accepted. By this, accept() returns in the thread. */
+/* If no stream was accepted, closes the listener, so that accept() returns in the thread. */
 void guest_end(struct guest *guest, unsigned ms)
 {
 	if (guest->stream == INVALID_SOCKET)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for HvSocket, by which Windows offers the guest's vsock ports. They are stream sockets.
- * An address is the machine's RuntimeId and a service (machine/guid.h). */
+/* Functions for HvSocket, the socket family by which Windows connects to the guest's vsock ports.
+ * The sockets are stream sockets. An address has the machine's RuntimeId and the GUID of a service
+ * (machine/guid.h). */
 #ifndef HYPERV_HVSOCKET_H
 #define HYPERV_HVSOCKET_H
 
@@ -11,11 +12,11 @@
 #include "base/error.h"
 #include "hyperv/machine/guid.h"
 
-/* Listens for connections of this guest, and of no other. `backlog` is how many connections may
- * wait to be accepted. Returns INVALID_SOCKET with an error. */
+/* Listens for connections from the guest of the machine `vm` only. `backlog` is the largest number
+ * of connections that may wait to be accepted. Returns INVALID_SOCKET with err set on failure. */
 SOCKET hvsocket_listen(const struct guid *vm, uint32_t port, int backlog, struct error *err);
-/* Connects to a port of the guest within `ms` milliseconds. Without this limit connect() may wait
- * for ever for a guest that does not answer. Returns INVALID_SOCKET with an error. */
+/* Connects to a port of the guest within `ms` milliseconds. Without this limit connect() could wait
+ * for ever for a guest that does not answer. Returns INVALID_SOCKET with err set on failure. */
 SOCKET hvsocket_connect(const struct guid *vm, uint32_t port, ULONG ms, struct error *err);
 /* Sets how many milliseconds one call on the socket may wait. `way` is SO_RCVTIMEO or
  * SO_SNDTIMEO. */

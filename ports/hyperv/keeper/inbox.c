@@ -36,8 +36,8 @@ void inbox_post(struct inbox *inbox, enum notice_kind kind, json_t *message, con
 {
 	struct letter *letter = calloc(1, sizeof(*letter));
 
-	/* Aborts if memory is short: the keeper cannot do its duties then. Its machine ends with
-	 * it. */
+	/* Aborts if there is no memory, since the live supervisor cannot work without this notice.
+	 * Its machine ends with it. */
 	if (!letter)
 		abort();
 	letter->notice.kind = kind;

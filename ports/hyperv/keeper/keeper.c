@@ -17,8 +17,8 @@
 #include "supervisor/live/control_message.h"
 #include "supervisor/live/result.h"
 
-/* How many milliseconds the keeper waits for the last bytes of guest and console, after the machine
- * has ended. */
+/* How many milliseconds the live supervisor waits for the last bytes of the control stream and the
+ * console, after the machine has ended. */
 #define LAST_WORDS_MS 2000
 
 void keeper_log(const char *fmt, ...)
@@ -77,8 +77,8 @@ static void on_guest_is_ready(struct keeper *keeper)
 	clock_rfc3339(clock_real_ns(), now);
 	json_object_set_new(keeper->runtime, "readyAt", json_string(now));
 	keeper_write(keeper, "runtime.json", keeper->runtime);
-	/* A guest that was still booting when a stop was asked for was told only by Hyper-V's
-	 * service in the guest. Now it can be told by the control stream. */
+	/* A command may have asked for a stop while the guest was still booting. Until now only
+	 * Hyper-V's service in the guest could tell the guest. Now the control stream can. */
 	if (keeper->outcome.intent != INTENT_NONE) {
 		json_auto_t *message = control_power_off(NULL);
 
@@ -135,8 +135,8 @@ static void on_guest_gave_result(struct keeper *keeper, const json_t *message)
 		keeper_end(keeper, INTENT_DONE, NULL);
 }
 
-/* Handles the end of the control stream. The stream ends whenever a machine ends; HCS then reports
- * the machine's end soon after. */
+/* Handles the end of the control stream. The stream also ends when the machine ends. In that case
+ * HCS reports the machine's end soon after. */
 static void on_lost(struct keeper *keeper, const char *why)
 {
 	keeper_log("control stream: %s", why);
@@ -203,7 +203,7 @@ static void follow(struct keeper *keeper)
 	}
 }
 
-/* Handles the guest's last notices, which came before the machine's end but were not handled
+/* Handles the last notices of the guest, which came before the machine's end but were not handled
  * yet. */
 static void hear_last_words(struct keeper *keeper)
 {
@@ -253,8 +253,8 @@ static int create_machine(struct keeper *keeper, const struct machine *machine, 
 	return keeper->system ? 0 : -1;
 }
 
-/* Starts the machine that HCS has made. Listens for the guest before that, so that none of its
- * messages is lost. */
+/* Starts the machine that HCS has created. First listens for the guest, so that none of the guest's
+ * connections fails. */
 static int start_machine(struct keeper *keeper, const json_t *disks, struct error *err)
 {
 	json_auto_t *config = control_config(&keeper->config, keeper->record.id, false, err);
@@ -272,7 +272,7 @@ static int start_machine(struct keeper *keeper, const json_t *disks, struct erro
 				     keeper->inbox, err);
 	if (!keeper->guest || channels_listen(keeper->channels, &runtime_id, err) < 0 ||
 	    hcs_system_start(keeper->system, err) < 0) {
-		/* Removes vmId again, since no guest has used the disk (disk_was_booted()). */
+		/* Removes vmId again, since no guest has used the disk (see disk_was_booted()). */
 		json_object_del(keeper->runtime, "vmId");
 		keeper_write(keeper, "runtime.json", keeper->runtime);
 		return -1;
@@ -312,9 +312,10 @@ static int make_machine(struct keeper *keeper, struct error *err)
 	return start_machine(keeper, disks.guest, err);
 }
 
-/* Checks that the workspace still belongs to this keeper. The command that started this process
- * held the lock until now. But it may have been killed before this keeper's pipe existed. Another
- * command may then have found no keeper, and used the workspace. */
+/* Checks that the workspace still has the machine of this live supervisor. Usually the command that
+ * has started this process held the lock until now. But the command may have been killed before
+ * this process had opened its pipe. Another command may then have found no live supervisor, and may
+ * have changed the workspace. */
 static int confirm_start(struct keeper *keeper, struct error *err)
 {
 	struct record *record = &keeper->record;
@@ -355,8 +356,8 @@ int keeper_keep(struct keeper *keeper, void (*ready)(void *data), void *data, st
 	state = keeper_outcome(keeper, detail, sizeof(detail), &failure);
 	hcs_system_close(keeper->system);
 	keeper->system = NULL;
-	/* Ends what may be left of the machine if HCS has not reported its end, or was
-	 * restarted. */
+	/* Ends the machine if HCS has not reported its end, or if HCS was restarted. In both cases
+	 * the machine may still run. */
 	if (keeper->started && (!*keeper->exit_type || strcmp(keeper->exit_type, HCS_GONE) == 0))
 		hcs_end_leftover(keeper->system_id);
 	keeper_log("%s%s%s", state_names[state], *detail ? ": " : "", detail);
@@ -415,7 +416,8 @@ struct keeper *keeper_begin(const char *state_dir, const char *id, struct error 
 /* --- one that was left behind ------------------------------------------------------------------
  */
 
-/* Writes a line to the report. Ignores an error: a caller that has ended does not need the line. */
+/* Writes a line to the report. Ignores an error, since a command that has exited does not need the
+ * line. */
 static void report_line(HANDLE report, const char *line)
 {
 	DWORD n;

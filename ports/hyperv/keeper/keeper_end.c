@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ends the keeper's machine, and finds out how it ended. */
+/* Ends the live supervisor's machine, and finds out how the machine has ended. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,8 +20,8 @@ static bool keeper_is_ending(const struct keeper *keeper)
 	return keeper->outcome.intent != INTENT_NONE;
 }
 
-/* Terminates the machine. The keeper's loop ends at once if there is no machine yet, or if HCS
- * fails to terminate it: HCS ends the machine when its handle is closed. */
+/* Terminates the machine. If there is no machine yet, or if HCS fails to terminate it, makes the
+ * live supervisor's loop end at once. HCS then ends the machine when its handle is closed. */
 static void terminate(struct keeper *keeper)
 {
 	struct error err = {0};
@@ -35,8 +35,8 @@ static void terminate(struct keeper *keeper)
 	}
 }
 
-/* Asks the guest to end. If the guest is ready, asks it by the control stream. Otherwise asks it by
- * Hyper-V's service in the guest, which a guest may lack. */
+/* Asks the guest to switch itself off. If the guest is ready, sends a message on the control
+ * stream. Otherwise uses Hyper-V's service in the guest, which some guests do not have. */
 static void ask_guest_to_end(struct keeper *keeper)
 {
 	json_auto_t *message = NULL;
@@ -117,8 +117,8 @@ void keeper_late(struct keeper *keeper)
 	}
 }
 
-/* Returns how the machine ended. A guest that wants to switch itself off sends `ending`, and then
- * resets. So only `ending` shows that it was no crash. */
+/* Returns how the machine ended. A guest that switches itself off sends `ending` and then resets
+ * the machine. So only the message `ending` shows that a reset is an orderly end. */
 static enum vm_end end_of(const struct keeper *keeper, const char **detail)
 {
 	*detail = "";

@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "hyperv/windows/rights.h"
 
-/* How many commands one keeper serves at once; other commands have to wait. */
+/* How many commands one live supervisor serves at the same time. Further commands have to wait. */
 #define PIPE_INSTANCES 8
 #define PIPE_BUFFER 16
 
@@ -90,9 +90,10 @@ bool pipe_is_there(const char *system_id)
 	return name && (WaitNamedPipeW(name, 1) || GetLastError() != ERROR_FILE_NOT_FOUND);
 }
 
-/* Connects to the keeper's pipe. After a keeper has died, another program can make a pipe with its
- * name. By SECURITY_ANONYMOUS that program cannot use the rights of an administrator who connects
- * to it ("Impersonation Levels", learn.microsoft.com, windows/win32/secauthz). */
+/* Connects to the keeper's pipe. After the keeper has died, another program can create a pipe with
+ * the same name. Because of SECURITY_ANONYMOUS, that program cannot use the rights of an
+ * administrator who connects to its pipe ("Impersonation Levels", learn.microsoft.com,
+ * windows/win32/secauthz). */
 HANDLE pipe_connect(const char *system_id, struct error *err)
 {
 	autofree wchar_t *name = pipe_name(system_id, err);
@@ -105,7 +106,8 @@ HANDLE pipe_connect(const char *system_id, struct error *err)
 		if (pipe != INVALID_HANDLE_VALUE)
 			return pipe;
 		DWORD code = GetLastError();
-		/* The pipe exists, but is between two clients, or all its instances are in use. */
+		/* The pipe exists, but all its instances are in use, or an instance is not ready
+		 * for the next client yet. */
 		if (code == ERROR_PIPE_BUSY &&
 		    WaitNamedPipeW(name, (DWORD)limit_get(LIMIT_CONTROL_REQUEST_MS)))
 			continue;
@@ -129,8 +131,8 @@ int pipe_say(HANDLE pipe, enum pipe_word word, struct error *err)
 	return 0;
 }
 
-/* Waits until the keeper has ended. Reads from the pipe for that: the keeper writes nothing, so the
- * read returns only then. */
+/* Waits until the keeper has exited. Reads from the pipe for this purpose: the keeper writes
+ * nothing, so the read returns only when the pipe breaks. */
 int pipe_wait_end(HANDLE pipe, DWORD timeout_ms, struct error *err)
 {
 	autohandle HANDLE done = CreateEventW(NULL, TRUE, FALSE, NULL);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pipe \\.\pipe\microagent-<systemId>. The keeper of a machine serves it as long as the keeper
- * lives. If the pipe exists, the workspace is alive. Each byte that a command writes to the pipe is
- * a request to the keeper (enum pipe_word). If the pipe breaks, the keeper has ended, for any
- * reason. The name contains the random id of the machine, so only the keeper can make the first
- * instance. Only the user of the keeper, administrators and the system may open the pipe.
+ * The pipe \\.\pipe\microagent-<systemId> of a machine's keeper (its live supervisor). The pipe
+ * exists as long as the keeper runs, so it shows that the workspace is alive. Each byte that a
+ * command writes to the pipe is a request to the keeper (enum pipe_word). If the pipe breaks, the
+ * keeper has exited. The pipe's name contains the random id of the machine, so no other program can
+ * create the pipe before the keeper. Only the user of the keeper, administrators and Windows itself
+ * may open the pipe.
  */
 #ifndef HYPERV_PIPE_H
 #define HYPERV_PIPE_H
@@ -19,22 +20,22 @@ enum pipe_word { PIPE_HALT = 'h', PIPE_STOP = 's', PIPE_KILL = 'k' };
 /* --- the keeper's side -------------------------------------------------------------------------
  */
 
-/* A function for the requests. It is called on the threads that serve the pipe. */
+/* Called for each request of a command, on a thread that serves the pipe. */
 typedef void pipe_said_fn(void *data, enum pipe_word word);
-/* Serves the pipe until the process ends. */
+/* Serves the pipe until the process exits. Returns at once: 0, or -1 with err set. */
 int pipe_serve(const char *system_id, pipe_said_fn *said, void *data, struct error *err);
 
 /* --- the commands' side ------------------------------------------------------------------------
  */
 
 bool pipe_is_there(const char *system_id);
-/* Connects to the keeper. The caller closes the handle. Returns INVALID_HANDLE_VALUE with an error;
- * ERR_NOT_FOUND: the machine has no keeper. */
+/* Connects to the keeper. The caller closes the handle. Returns INVALID_HANDLE_VALUE with err set
+ * on failure. ERR_NOT_FOUND means that the machine has no keeper. */
 HANDLE pipe_connect(const char *system_id, struct error *err);
 int pipe_say(HANDLE pipe, enum pipe_word word, struct error *err);
-/* Waits until the keeper has ended. ERR_TIMEOUT: it has not ended in time. */
+/* Waits until the keeper has exited. Fails with ERR_TIMEOUT if it has not exited in time. */
 int pipe_wait_end(HANDLE pipe, DWORD timeout_ms, struct error *err);
-/* Kills a keeper that does not end. The keeper's machine then ends too. */
+/* Kills a keeper that does not exit. The keeper's machine then ends too. */
 int pipe_kill_keeper(HANDLE pipe, struct error *err);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Connects two sockets with each other. Bytes that come from one socket are sent to the other. */
+/* Connects two sockets with each other. Bytes that are received on one socket are sent on the other
+ * socket. */
 #ifndef HYPERV_RELAY_H
 #define HYPERV_RELAY_H
 
 #include <winsock2.h>
 
-/* Carries bytes in both directions, on this thread and on a second one. If no more bytes come from
- * one socket, shuts the other down for sending. If one socket breaks, shuts both down. Closes both
- * sockets and returns when both directions have ended. */
+/* Copies bytes in both directions, on this thread and on a second thread. When one socket has
+ * reached its end, shuts the other socket down for sending. If one socket fails, shuts both down.
+ * When both directions have ended, closes both sockets and returns. */
 void relay_join(SOCKET one, SOCKET other);
 
 #endif

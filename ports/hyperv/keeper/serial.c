@@ -16,9 +16,10 @@
 struct serial {
 	HANDLE pipe, thread;
 	char *path;
-	uint64_t size; /* how many bytes the log has */
+	uint64_t size; /* the size of the log in bytes */
 	CRITICAL_SECTION lock;
-	/* `line`: the line that is not complete yet; `last`: the last line that is not blank */
+	/* `line` is the present line, which is not complete yet. `last` is the last line that was
+	 * not blank. */
 	char line[512], last[512];
 	size_t len;
 };
@@ -66,9 +67,9 @@ static bool set_aside(const struct serial *serial)
 	return MoveFileExW(from, to, MOVEFILE_REPLACE_EXISTING);
 }
 
-/* Writes bytes to the log. If the disk is full, the bytes are lost, and the machine goes on. If a
- * reader of the log prevents its renaming, the bytes are lost too: otherwise the guest could fill
- * the disk. */
+/* Writes bytes to the log. If the disk is full, the bytes are lost, and the machine still runs. If
+ * a program that reads the log prevents that the log is renamed, the bytes are lost too. Otherwise
+ * the log would grow until the disk is full. */
 static void write_serial(struct serial *serial, const char *bytes, size_t len)
 {
 	struct error ignored;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the guest's output to COM1 to serial.log. This process makes the pipe for COM1, and HCS
- * connects to it, as in Windows' Subsystem for Linux (github.com/microsoft/WSL,
- * src/windows/common/Dmesg.cpp). When the log would become larger than half of its limit, it is
- * renamed to serial.log.1, and a new log begins.
+ * Writes what the guest sends to COM1 to the file serial.log. This process creates the pipe for
+ * COM1, and HCS connects to the pipe, as in Windows Subsystem for Linux (github.com/microsoft/WSL,
+ * src/windows/common/Dmesg.cpp). When the log would become larger than half of its limit, the log
+ * is renamed to serial.log.1, and a new log begins.
  */
 #ifndef HYPERV_SERIAL_H
 #define HYPERV_SERIAL_H
@@ -14,10 +14,10 @@
 
 struct serial;
 /* Starts a thread that reads the pipe `name` and writes to the log at `path` until the process
- * ends. Returns NULL with an error. */
+ * ends. Returns NULL with err set on failure. */
 struct serial *serial_begin(const char *name, const char *path, struct error *err);
-/* Writes the last line of this boot that is not blank to `out`; "" if there is none. An unprintable
- * byte becomes '?'. */
+/* Writes the last line of this boot that is not blank to `out`, or "" if there is no such line. An
+ * unprintable byte becomes '?'. */
 void serial_tail(struct serial *serial, char *out, size_t size);
 /* Waits until the machine has closed its end of the pipe, but at most `ms` milliseconds. */
 void serial_drain(struct serial *serial, unsigned ms);

@@ -10,21 +10,23 @@
 #include "hyperv/machine/guid.h"
 
 /*
- * The rights to listen for the guest on the host, and to connect to the guest, in the form of SDDL.
- * OURS gives a right to the system, to administrators and to Hyper-V's administrators. NOBODY gives
- * it to no one. NOBODY also applies to services that are not in the table.
+ * Who may listen on the host for the guest, and who may connect to the guest. Both are in the
+ * language SDDL of Windows. OURS gives the right to Windows itself, to administrators and to
+ * Hyper-V's administrators. NOBODY gives the right to no user. NOBODY also applies to services that
+ * are not in the table of services.
  */
 #define OURS "D:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;FA;;;HA)"
 #define NOBODY "D:P(D;;FA;;;WD)"
 
 /*
- * Parameters for the guest's kernel. The machine has one UART, whose transmitter interrupt the
- * kernel cannot test. The machine has no PCI. It is not documented that ACPI switches such a
- * machine off, but it is documented that a reset stops it (StopOnReset). So a guest that ends sends
- * `ending`, and then resets. Disks cannot be given serial numbers, so the guest identifies them by
- * their LUNs. If a kernel has two vsock transports built in, the first one prevents the other, and
- * virtio's registers even without a virtio device (Linux, net/vmw_vsock: Makefile,
- * virtio_vsock_init()). initcall_blacklist leaves virtio's out (init/main.c).
+ * Parameters for the guest's kernel. The machine has one UART, and the kernel must not test the
+ * UART's transmitter interrupt. The machine has no PCI. Microsoft does not document that ACPI can
+ * switch such a machine off, but documents that a reset stops the machine (StopOnReset). So a guest
+ * that wants to end sends `ending`, and then resets the machine. Disks cannot have serial numbers,
+ * so the guest identifies disks by their LUNs. If a kernel has two built-in vsock transports, only
+ * the first one works, and virtio's transport is registered first even without a virtio device
+ * (Linux, net/vmw_vsock: Makefile, virtio_vsock_init()). initcall_blacklist disables virtio's
+ * transport (init/main.c).
  */
 #define KERNEL_WORDS                                                            \
 	"8250_core.nr_uarts=1 8250_core.skip_txen_test=1 console=ttyS0,115200 " \
@@ -99,9 +101,9 @@ static int put_service(json_t *table, uint32_t port, const char *bind, const cha
 			err);
 }
 
-/* Returns the table of services. On a port of the host, only this program may listen, and no other
- * program of the host may connect. To a port of the guest, only this program may connect, and no
- * program may listen in the guest's place. The caller releases the result. */
+/* Returns the table of services. On a port of the host, only OURS may listen, and no program of the
+ * host may connect. To a port of the guest, only OURS may connect, and no program of the host may
+ * listen in place of the guest. The caller releases the result. */
 static json_t *services_json(const struct machine *machine, struct error *err)
 {
 	json_auto_t *table = json_object();
@@ -156,7 +158,7 @@ json_t *machine_document(const struct machine *machine, struct error *err)
 {
 	json_auto_t *document = json_object();
 
-	/* Makes HCS end the machine together with the keeper, which has the only handle. */
+	/* Makes HCS end the machine when the live supervisor exits, which has the only handle. */
 	if (json_put_string(document, "Owner", HCS_OWNER, err) < 0 ||
 	    json_put(document, "SchemaVersion",
 		     json_pack("{s:i, s:i}", "Major", HCS_SCHEMA_MAJOR, "Minor", HCS_SCHEMA_MINOR),

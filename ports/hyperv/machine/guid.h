@@ -17,15 +17,15 @@ struct guid {
 
 /* Writes the GUID to `out`, in lower case, without braces. */
 void guid_text(const struct guid *guid, char out[GUID_TEXT]);
-/* Reads a GUID without braces, in upper or lower case. Returns false if `text` is not a GUID. */
+/* Parses a GUID without braces, in upper or lower case. Returns false if `text` is not a GUID. */
 bool guid_parse(const char *text, struct guid *out);
 /* Makes a GUID from random bytes (RFC 9562, version 4). */
 struct guid guid_of_random(const uint8_t bytes[16]);
 /*
  * Returns the GUID of the HvSocket service that is the vsock port `port` for a Linux guest. The
- * form is "<port>-facb-11e6-bd58-64006a7986d3". It is documented in "Make your own integration
- * services" (learn.microsoft.com, virtualization/hyper-v-on-windows/user-guide), and in Linux in
- * net/vmw_vsock/hyperv_transport.c.
+ * GUID has the form "<port>-facb-11e6-bd58-64006a7986d3". This form is documented in "Make your own
+ * integration services" (learn.microsoft.com, virtualization/hyper-v-on-windows/user-guide), and in
+ * Linux in net/vmw_vsock/hyperv_transport.c.
  */
 struct guid guid_of_vsock_port(uint32_t port);
 

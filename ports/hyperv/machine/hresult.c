@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The codes of HCS are from "HCS Error Code" (learn.microsoft.com,
+ * Explains error codes. The codes of HCS are from "HCS Error Code" (learn.microsoft.com,
  * virtualization/api/hcs/reference/hcshresult). The other codes are Windows' own (winerror.h).
  * Codes of the form 0xC037.... are older names of the codes 0x8037.... (winerror.h,
  * ERROR_VMCOMPUTE_*).
@@ -55,14 +55,14 @@ static const struct hresult_row {
 	{0x800705af, ERR_UNAVAILABLE, "the paging file is too small for it"},
 };
 
-/* The row for all codes of the facility of virtual disks ([MS-ERREF], 2.1.1: 0xC03A....). */
+/* The entry for all codes 0xC03A...., which are those of virtual disks ([MS-ERREF], 2.1.1). */
 static const struct hresult_row disk_row = {0, ERR_INVALID, "a virtual hard disk is refused"};
 
 static const struct hresult_row *find_hresult(uint32_t code)
 {
 	if (code >> 16 == 0xc03a)
 		return &disk_row;
-	/* Converts an NTSTATUS to the HRESULT of the facility with the same number. */
+	/* Converts an NTSTATUS of HCS (0xC037....) to the HRESULT with the same meaning. */
 	if (code >> 16 == 0xc037)
 		code = (code & 0xffff) | 0x80370000;
 	for (size_t i = 0; i < ARRAY_SIZE(hresult_rows); i++)

@@ -7,14 +7,15 @@
 
 #include "base/error.h"
 
-/* The codes to which this program reacts. */
+/* The codes for which this program does something special. */
 #define HCS_SYSTEM_NOT_FOUND UINT32_C(0x8037010e)
 #define HCS_SYSTEM_ALREADY_STOPPED UINT32_C(0x80370110)
 #define HCS_OPERATION_PENDING UINT32_C(0x80370117)
 
 /*
- * Sets `err` to "<what>: <sentence> (0x8037010d)<: detail>". `what` names the call, for a person.
- * `detail` is HCS's text about the error; it may be NULL or "". Returns -1.
+ * Sets `err` to "<what>: <sentence> (0x8037010d)<: detail>". `what` says in words for a user what
+ * has failed. The sentence explains the code, which is in brackets. `detail` is the text of HCS
+ * about the error, and may be NULL or "". Returns -1.
  */
 int hresult_error(uint32_t code, const char *what, const char *detail, struct error *err);
 

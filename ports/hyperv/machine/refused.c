@@ -32,8 +32,8 @@ static bool asks_ram_root(const struct config *config, char path[REFUSAL_PATH])
 	return !config->rootfs_path;
 }
 
-/* The first port that Linux's driver for HvSocket uses for connections from the host
- * (net/vmw_vsock/hyperv_transport.c, MIN_HOST_EPHEMERAL_PORT). */
+/* The lowest vsock port number that Linux's driver for HvSocket gives to connections from the host
+ * (net/vmw_vsock/hyperv_transport.c, MIN_HOST_EPHEMERAL_PORT). A declared port must be lower. */
 #define FIRST_PORT_OF_CONNECTIONS INT64_C(0x80000000)
 
 static bool has_high_port(const json_t *declared)
@@ -136,8 +136,8 @@ const char *hyperv_refuses_command(enum command command)
 	}
 }
 
-/* Returns true if Windows takes the name for a device. The text after the first dot does not
- * matter. See "Naming Files, Paths, and Namespaces" (learn.microsoft.com,
+/* Returns true if Windows takes the name for the name of a device. Windows ignores the text after
+ * the first dot. See "Naming Files, Paths, and Namespaces" (learn.microsoft.com,
  * windows/win32/fileio/naming-a-file). */
 static bool is_device_name(const char *id)
 {

@@ -24,20 +24,20 @@ enum {
 	AT_ID = 68,
 };
 
-/* The contents of two fields: these 8 and 4 bytes, without a NUL. */
+/* The values of two fields of the footer, without a NUL. */
 static const char vhd_cookie[8] = {'c', 'o', 'n', 'e', 'c', 't', 'i', 'x'};
 static const char vhd_creator[4] = {'m', 'a', 'g', 'o'};
 
-#define FEATURE_RESERVED 2u /* a bit that "must always be set to 1" */
+#define FEATURE_RESERVED 2u /* a bit that must be 1, by the specification */
 #define VERSION_1_0 0x00010000u
-#define NO_OFFSET UINT64_MAX /* the value of the data offset for a fixed disk */
+#define NO_OFFSET UINT64_MAX /* the field "data offset" of a fixed disk */
 #define TYPE_FIXED 2u
 #define HOST_WINDOWS 0x5769326bu /* "Wi2k" as a number */
-/* 2000-01-01, from which a VHD counts times, in seconds since 1970 */
+/* 2000-01-01 in seconds since 1970. A VHD counts times from this date. */
 #define EPOCH_2000 INT64_C(946684800)
 
-/* Returns the checksum that the appendix defines: the one's complement of the sum of all bytes of
- * the footer except those of the checksum. */
+/* Returns the checksum as the appendix of the specification defines it: the one's complement of the
+ * sum of all bytes of the footer except those of the checksum. */
 static uint32_t vhd_checksum(const uint8_t footer[VHD_FOOTER])
 {
 	uint32_t sum = 0;
@@ -52,8 +52,8 @@ struct geometry {
 	uint32_t cylinders, heads, sectors;
 };
 
-/* Returns the geometry that an old BIOS shows for a disk with this number of sectors. The
- * calculation is that of the appendix. */
+/* Returns the geometry (cylinders, heads and sectors per track) of a disk with `total` sectors.
+ * Uses the calculation in the appendix of the specification. */
 static struct geometry vhd_geometry(uint64_t total)
 {
 	uint64_t most = UINT64_C(65535) * 16 * 255;

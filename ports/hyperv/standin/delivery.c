@@ -19,8 +19,8 @@ static HANDLE deliverer;
 static DWORD deliverer_id;
 static struct system *being_told;
 
-/* Calls the callback for an item. Called with the lock held; the lock is released while the
- * callback runs. */
+/* Calls the program's callback for a queued event or a finished operation. The caller holds the
+ * lock, which is released while the callback runs. */
 static void deliver_item(struct item *item)
 {
 	struct system *system = item->system;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The objects to which the handles HCS_OPERATION and HCS_SYSTEM refer. One lock protects all of
- * them. A handle is valid if its object is in a list; a handle that was closed, or was never given
- * out, is refused. If a handle is closed while an answer or a callback is under way, its object
- * lives until the answer has come or the callback has returned.
+ * these objects. A handle is valid if its object is in a list. Any other handle is refused, for
+ * example one that was closed. If a handle is closed while a callback runs or an answer is awaited,
+ * its object is freed only after that.
  */
 #ifndef HYPERV_HANDLES_H
 #define HYPERV_HANDLES_H
@@ -30,14 +30,14 @@ enum progress { PROGRESS_UNUSED, PROGRESS_PENDING, PROGRESS_OVER };
 
 struct system {
 	struct system *next;
-	unsigned number; /* the number by which this process and the service know the system */
+	unsigned number; /* the compute system's number between this process and the service */
 	bool closed, lost;
 	HCS_EVENT_OPTIONS options;
 	HCS_EVENT_CALLBACK callback;
 	void *context;
-	HANDLE exited; /* an event */
+	HANDLE exited; /* an event object: the system has exited */
 	WCHAR *exit_status;
-	int users; /* the number of callbacks that are queued or run, and of calls that wait */
+	int users; /* how many callbacks are queued or run, and how many calls wait */
 };
 
 struct operation {
@@ -48,23 +48,23 @@ struct operation {
 	HCS_OPERATION_TYPE type;
 	HRESULT result;
 	WCHAR *document;
-	HANDLE over; /* an event */
+	HANDLE over; /* an event object: the operation has ended */
 	HCS_OPERATION_COMPLETION callback;
 	void *context;
 	struct system *system;
 	int users;
 };
 
-/* The lock, and the condition that is signalled when a callback has returned. */
+/* The lock of all objects, and the condition that is signalled when a callback has returned. */
 extern SRWLOCK handles_lock;
 extern CONDITION_VARIABLE handles_quiet;
 
-/* The functions below are called with the lock held. They return NULL if there is no such
+/* Functions that must be called while the lock is held. They return NULL if there is no such
  * object. */
 struct operation *operation_new(void *context, HCS_OPERATION_COMPLETION callback);
 struct operation *operation_find(HCS_OPERATION handle);
 struct operation *operation_by_number(UINT64 number);
-/* Returns any operation that is under way. */
+/* Returns any operation that has not ended. */
 struct operation *operation_pending(void);
 void operation_release(struct operation *operation);
 struct system *system_new(void);

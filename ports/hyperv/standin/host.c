@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of computecore.dll that is about the host: rights on files, and what the service is. */
+/* The functions of computecore.dll about the host: access rights of files, and the properties of
+ * the service. */
 #include "service.h"
 
 enum { PATH_UNITS = 4096 };

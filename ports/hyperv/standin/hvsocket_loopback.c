@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Emulates Hyper-V sockets on a system that has none. A program is linked with this file before
- * ws2_32. This file then replaces those imports of Winsock that depend on the address family. A
- * program that asks for AF_HYPERV gets a TCP socket of the loopback. Its other end is broker.py,
- * which joins it to the guest's vsock. Calls for other kinds of sockets go to Winsock unchanged.
+ * Emulates Hyper-V sockets on a system without Hyper-V. If a program is linked with this file
+ * before ws2_32, this file replaces the functions of Winsock that depend on the address family. A
+ * program that creates a socket of AF_HYPERV gets a TCP socket on the loopback address. The socket
+ * is connected to broker.py, which joins it to the guest's vsock. Calls for other kinds of sockets
+ * go to Winsock unchanged.
  *
  * A connection to the guest begins with one line in each direction. The program's side sends
- * `connect VM SERVICE TOKEN`. The broker answers `ok`, or `error N` with the number of Winsock's
- * error, with which connect() then fails. A socket that is bound has a second connection to the
- * broker, with the lines `bind VM SERVICE` and `listen PORT`. The socket listens as long as the
- * second connection exists. For each connection of a guest, the broker dials PORT and first sends
+ * `connect VM SERVICE TOKEN`. The broker answers `ok`, or `error N`. N is an error number of
+ * Winsock, and connect() then fails with it. A bound socket has a second connection to the broker,
+ * with the lines `bind VM SERVICE` and `listen PORT`. The socket listens as long as the second
+ * connection exists. For each connection from a guest, the broker connects to PORT and first sends
  * `from VM SERVICE TOKEN`.
  *
- * A guest must see a difference between a socket that was closed and one that has only sent
- * everything. TCP shows no difference. So each connection has a second one (`life TOKEN`), which
- * ends with the socket or with the process that has the socket.
+ * A guest must see whether a socket was closed, or only shut down for sending. TCP does not show
+ * this. So each connection has a second connection (`life TOKEN`), which ends when the socket is
+ * closed or when its process exits.
  *
  * connect() waits for the guest's answer even if the socket is non-blocking. ConnectEx, AcceptEx,
  * WSAConnect and WSAAccept are not emulated.
@@ -49,7 +50,7 @@ struct mapped {
 static struct mapped mapped_table[SOCKETS];
 static SRWLOCK mapped_lock = SRWLOCK_INIT;
 
-/* Winsock's own. */
+/* The original functions of Winsock. */
 static struct {
 	__typeof__(&socket) socket;
 	__typeof__(&WSASocketW) socket_w;
@@ -123,7 +124,7 @@ static bool add_mapped(SOCKET socket, const SOCKADDR_HV *local, const SOCKADDR_H
 	return added;
 }
 
-/* Returns the entry of an emulated socket; NULL for any other socket. The entry exists until the
+/* Returns the entry of an emulated socket, or NULL for any other socket. The entry exists until the
  * program closes the socket. */
 static struct mapped *find_mapped(SOCKET socket)
 {
@@ -237,7 +238,7 @@ static void make_token(char token[TOKEN_BYTES])
 		 InterlockedIncrement(&last));
 }
 
-/* Opens the connection `life TOKEN` to the broker. Returns INVALID_SOCKET if this fails. */
+/* Opens the connection `life TOKEN` to the broker. Returns INVALID_SOCKET on failure. */
 static SOCKET dial_life(const char *token)
 {
 	SOCKET life = real.socket(AF_INET, SOCK_STREAM, 0);
@@ -295,8 +296,8 @@ static int check_address(const struct sockaddr *address, int len)
 	return address->sa_family == AF_HYPERV ? 0 : WSAEAFNOSUPPORT;
 }
 
-/* Asks the broker for the right to bind, so that bind() itself fails without that right. Returns 0,
- * or an error code of Winsock. */
+/* Asks the broker whether the program may bind, so that bind() fails if it may not. Returns 0, or
+ * an error code of Winsock. */
 static int bind_service(struct mapped *at, const SOCKADDR_HV *address)
 {
 	int error;
@@ -330,8 +331,8 @@ static int WSAAPI map_bind(SOCKET socket, const struct sockaddr *address, int le
 	memcpy(&wanted, address, sizeof(wanted));
 	if (at->local.Family)
 		return socket_error(WSAEINVAL);
-	/* A bind() with an empty service asks the broker for nothing: a program may call it before
-	 * connect(). */
+	/* If the service is empty, the broker is not asked, since a program may call bind() with
+	 * such an address before connect(). */
 	if (memcmp(&wanted.ServiceId, &any, sizeof(any)) != 0)
 		error = bind_service(at, &wanted);
 	if (error)
@@ -486,7 +487,7 @@ static int WSAAPI map_getpeername(SOCKET socket, struct sockaddr *address, int *
 	return at->peer.Family ? give_address(&at->peer, address, len) : socket_error(WSAENOTCONN);
 }
 
-/* The import pointers of the program: its calls of Winsock go through these. */
+/* The import pointers of the program. Its calls of Winsock use these pointers. */
 #define MAP(name, ours) __typeof__(&name) __imp_##name = ours
 MAP(socket, map_socket);
 MAP(WSASocketW, map_socket_w);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of computecore.dll for operations: which are under way, and how they ended. */
+/* The functions of computecore.dll about operations: which operations run, and how they have
+ * ended. */
 #include "operations.h"
 
 #include "service.h"
@@ -27,8 +28,8 @@ HRESULT operation_begin(HCS_OPERATION handle, HCS_OPERATION_TYPE type, struct sy
 		operation->progress = PROGRESS_PENDING;
 		operation->type = type;
 		operation->users++;
-		/* Keeps the system until the operation has ended, even if the system's handle is
-		 * closed before. */
+		/* Keeps the compute system's object until the operation has ended, even if the
+		 * system's handle is closed before. */
 		if (system)
 			system->users++;
 		if (operation->system)
@@ -128,7 +129,8 @@ HRESULT WINAPI HcsWaitForOperationResult(HCS_OPERATION handle, DWORD timeout, PW
 	return result;
 }
 
-/* Does nothing. By its documentation, the real library does not implement this function either. */
+/* Does nothing. Microsoft documents that the real library does not implement this function
+ * either. */
 HRESULT WINAPI HcsCancelOperation(HCS_OPERATION handle)
 {
 	(void)handle;

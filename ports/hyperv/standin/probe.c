@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client of computecore.dll and of Hyper-V sockets, for the tests of the stand-in. It reads lines
- * of words from stdin, and prints a line `WORD NUMBER TEXT` on stdout. The number is an HRESULT or
- * an error of Winsock. The text is a document or a line that a guest has sent.
+ * A client of computecore.dll and of Hyper-V sockets, for the tests of the stand-in. It reads
+ * commands from stdin, one on each line, and prints results of the form `WORD NUMBER TEXT` on
+ * stdout. WORD is the name of the command. NUMBER is an HRESULT or an error of Winsock. TEXT is a
+ * document or a line that a guest has sent.
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -51,7 +52,7 @@ static WCHAR *widen(const char *text)
 	return wide;
 }
 
-/* Returns the document in a file. Returns NULL without a name. */
+/* Returns the document in the file `name`, or NULL if `name` is NULL. */
 static WCHAR *read_document(const char *name)
 {
 	static char bytes[65536];
@@ -219,7 +220,7 @@ static void do_file(char **words)
 	free(path);
 }
 
-/* While the operation is under way, other calls cannot use it, and it has no result. */
+/* Checks that a running operation cannot be used for other calls and has no result. */
 static void do_async(char **words)
 {
 	static char name[] = "completed";
@@ -233,7 +234,7 @@ static void do_async(char **words)
 	say("timeout", (unsigned long)HcsWaitForOperationResult(operation, 10, NULL), NULL);
 }
 
-/* Begins to start a machine, and closes the handles of the machine and of the operation at once. */
+/* Begins to start a machine, and at once closes the handles of the machine and of the operation. */
 static void do_drop(char **words)
 {
 	HCS_OPERATION operation = HcsCreateOperation(NULL, NULL);
@@ -286,8 +287,8 @@ static void say_line(const char *word, SOCKET socket)
 	free(wide);
 }
 
-/* Connects to a service of a machine, and sends the remaining words as a line. Prints the line that
- * comes back, or the error. */
+/* Connects to a service of a machine, and sends the other words of the command as a line. Prints
+ * the line that the guest answers, or the error. */
 static void do_connect(char **words)
 {
 	SOCKADDR_HV to = address_of(words);
@@ -318,8 +319,8 @@ static bool receive_whole(SOCKET socket, char *bytes, unsigned len)
 	return true;
 }
 
-/* Accepts a connection and reads its first frame, as the control stream has it: a big-endian length
- * and JSON. */
+/* Accepts a connection and reads its first frame. As in the control stream, a frame is a big-endian
+ * length and JSON text. */
 static DWORD WINAPI take_one(void *data)
 {
 	SOCKET listener = (SOCKET)data;
@@ -339,8 +340,8 @@ static DWORD WINAPI take_one(void *data)
 		say("frame", 0, wide);
 		free(wide);
 	}
-	/* Leaves the connection open until this process ends: the guest takes the end of the
-	 * connection for the end of the host. */
+	/* Leaves the connection open until this process exits. If it were closed, the guest would
+	 * think that the host is gone. */
 	return 0;
 }
 
@@ -386,8 +387,8 @@ static DWORD WINAPI await_port(void *data)
 	return read_pipe(data);
 }
 
-/* Makes a pipe and waits for the machine to connect to it. This is for a pipe that exists before
- * the machine. */
+/* Creates a pipe and waits until the machine connects to it. Such a pipe exists before the
+ * machine. */
 static void do_pipe(char **words)
 {
 	HANDLE pipe = CreateNamedPipeA(words[1], PIPE_ACCESS_DUPLEX, PIPE_TYPE_BYTE | PIPE_WAIT, 1,
@@ -398,7 +399,7 @@ static void do_pipe(char **words)
 		CreateThread(NULL, 0, await_port, pipe, 0, NULL);
 }
 
-/* Opens a pipe that the machine has made. */
+/* Opens a pipe that the machine has created. */
 static void do_plug(char **words)
 {
 	HANDLE pipe = CreateFileA(words[1], GENERIC_READ, 0, NULL, OPEN_EXISTING, 0, NULL);

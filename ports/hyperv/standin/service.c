@@ -20,11 +20,11 @@ struct request {
 	WCHAR *document;
 };
 
-/* With handles_lock. */
+/* These variables are used only while handles_lock is held. */
 static SOCKET service = INVALID_SOCKET;
 static struct request *requests;
 static CONDITION_VARIABLE answer_came = CONDITION_VARIABLE_INIT;
-static SRWLOCK sending = SRWLOCK_INIT; /* lines are not mixed */
+static SRWLOCK sending = SRWLOCK_INIT; /* so that lines do not mix */
 
 static bool receive_all(SOCKET socket, char *bytes, size_t len)
 {
@@ -94,8 +94,8 @@ static void take_message(const char *kind, UINT64 number, unsigned value, WCHAR 
 	}
 }
 
-/* Handles the loss of the connection to the service. All requests and operations end with the error
- * HCS_E_SERVICE_DISCONNECT, and every open system gets an event. */
+/* Called when the connection to the service has broken. All requests and operations end with the
+ * error HCS_E_SERVICE_DISCONNECT, and every open compute system gets an event. */
 static void lose_service(void)
 {
 	struct operation *operation;
@@ -163,9 +163,9 @@ static SOCKET dial_service(void)
 	return dialed;
 }
 
-/* Connects to the service, if there is no connection yet. Returns false if this fails. Called with
- * the lock held. Keeps this library loaded, since its thread reads the connection as long as the
- * process lives. */
+/* Connects to the service, if there is no connection yet. Returns false on failure. The caller
+ * holds the lock. Keeps this library loaded until the process exits, since a thread of the library
+ * reads from the connection until then. */
 static bool have_service(void)
 {
 	HMODULE ours;
@@ -212,7 +212,7 @@ static bool send_line(SOCKET socket, UINT64 number, const char *call, const stru
 	return sent;
 }
 
-/* Sends a request, and waits until it was answered. Called with the lock held; the lock is released
+/* Sends a request, and waits until it was answered. The caller holds the lock, which is released
  * during the wait. */
 static void await_answer(struct request *request, const char *call, const struct text *fields)
 {

@@ -14,9 +14,9 @@
 #include "text.h"
 
 /*
- * Sends {"n":...,"call":CALL,FIELDS}, and waits for the line "accepted". Returns its HRESULT. Sets
- * *document (`document` may be NULL) to the document of this line, which the caller frees with
- * LocalFree().
+ * Sends {"n":...,"call":CALL,FIELDS}, and waits for the line "accepted". Returns the HRESULT of
+ * this line. If `document` is not NULL, sets *document to the document that follows the line. The
+ * caller frees it with LocalFree().
  */
 HRESULT service_call(const char *call, const struct text *fields, WCHAR **document);
 

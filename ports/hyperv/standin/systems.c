@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of computecore.dll for compute systems. It checks handles and arguments. The service
- * checks documents, states and files, as in Windows.
+ * The functions of computecore.dll about compute systems. They check handles and arguments. As in
+ * Windows, the service checks documents, states and files.
  */
 #include "delivery.h"
 #include "operations.h"
 #include "service.h"
 
-/* Returns the system of the handle, with one more user; NULL if the handle is not valid. */
+/* Returns the compute system of the handle and counts one more user of it. Returns NULL if the
+ * handle is not valid. */
 static struct system *use_system(HCS_SYSTEM handle)
 {
 	AcquireSRWLockExclusive(&handles_lock);
@@ -84,8 +85,8 @@ HRESULT WINAPI HcsOpenComputeSystem(PCWSTR id, DWORD access, HCS_SYSTEM *opened)
 	return result;
 }
 
-/* Closes the handle. When this function has returned, no callback of the handle runs, and none
- * begins. */
+/* Closes the handle. When this function has returned, no callback of the handle runs any more or
+ * starts later. */
 void WINAPI HcsCloseComputeSystem(HCS_SYSTEM handle)
 {
 	struct text fields = {0};
@@ -109,7 +110,7 @@ void WINAPI HcsCloseComputeSystem(HCS_SYSTEM handle)
 	end_use(system);
 }
 
-/* Begins a call that has a system, an operation and a document as its parameters. */
+/* Begins a call whose parameters are a compute system, an operation and a document. */
 static HRESULT begin_on_system(HCS_SYSTEM handle, HCS_OPERATION operation, HCS_OPERATION_TYPE type,
 			       const char *call, PCWSTR document)
 {

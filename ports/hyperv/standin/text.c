@@ -48,8 +48,8 @@ void text_add_number(struct text *text, const char *key, unsigned long long numb
 	text_add(text, digits);
 }
 
-/* Adds a key and a string. Each unit that is not plain ASCII is written as its number. So no
- * encoding can be wrong, and a lone surrogate arrives unchanged. */
+/* Adds a key and a string. Writes each UTF-16 unit that is not ASCII as its number. So the encoding
+ * cannot be wrong, and even a surrogate without its pair arrives unchanged. */
 void text_add_wide(struct text *text, const char *key, const WCHAR *value)
 {
 	char unit[8];

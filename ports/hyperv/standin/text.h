@@ -10,8 +10,8 @@
 
 #include <windows.h>
 
-/* One line of a request. If `failed` is true, there was no memory, and the line must not be
- * sent. */
+/* A request to the service, which is one line. If `failed` is true, there was no memory, and the
+ * line must not be sent. */
 struct text {
 	char *at;
 	size_t len, room;
@@ -24,8 +24,8 @@ void text_add_number(struct text *text, const char *key, unsigned long long numb
 void text_add_wide(struct text *text, const char *key, const WCHAR *value);
 void text_free(struct text *text);
 
-/* Functions that return UTF-16 text, which the caller frees with LocalFree(); NULL if there is no
- * memory. */
+/* Functions that return UTF-16 text, which the caller frees with LocalFree(), or NULL if there is
+ * no memory. */
 WCHAR *text_to_wide(const char *bytes, size_t len);
 WCHAR *text_copy_wide(const WCHAR *wide);
 

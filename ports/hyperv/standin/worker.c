@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hcs-worker PORT TOKEN PIPE: one COM port of a machine. Opens the named pipe if it exists, and
- * makes it otherwise. Tells the broker at PORT the result, and moves bytes until that connection
- * ends. Output of the port is lost while no process reads the pipe, as on a wire without a plug.
+ * The program hcs-worker PORT TOKEN PIPE, which emulates one COM port of a machine. Opens the named
+ * pipe PIPE if it exists, and creates it otherwise. Sends the result to the broker at the TCP port
+ * PORT, and copies bytes between the pipe and the broker until the broker's connection ends. While
+ * no process reads the pipe, output is lost, as on a serial port without a cable.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,8 +34,8 @@ static void open_pipe(const char *name)
 {
 	pipe_end = CreateFileA(name, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_EXISTING,
 			       FILE_FLAG_OVERLAPPED, NULL);
-	/* If the process that made the pipe only reads from it, opens the pipe only for writing.
-	 * This is enough for the output of a console. */
+	/* If the process that has created the pipe only reads from it, this program may open the
+	 * pipe only for writing. This is enough for the output of a console. */
 	if (pipe_end == INVALID_HANDLE_VALUE && GetLastError() == ERROR_ACCESS_DENIED)
 		pipe_end = CreateFileA(name, GENERIC_WRITE, 0, NULL, OPEN_EXISTING,
 				       FILE_FLAG_OVERLAPPED, NULL);

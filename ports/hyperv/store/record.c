@@ -12,8 +12,9 @@
 #include "hyperv/keeper/pipe.h"
 #include "hyperv/machine/refused.h"
 
-/* Checks that the record belongs to this backend, and has exactly this name. Windows also finds a
- * directory by a name in other case, or by its short name. */
+/* Checks that the record was made by this backend, and has exactly this name. Otherwise a name
+ * could lead to another workspace, since Windows also finds a directory by a name in other case, or
+ * by its short name. */
 static int check_record_is_ours(const struct record *record, struct error *err)
 {
 	const json_t *identity = json_object_get(record->event, "identity");

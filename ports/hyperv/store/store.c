@@ -34,7 +34,7 @@ void store_close(struct store *store)
 	*store = (struct store){0};
 }
 
-/* Files by which a directory is recognised as a workspace, which may be unfinished. */
+/* If a directory has one of these files, it is a workspace, perhaps an unfinished one. */
 static const char *const marks[] = {"workspace.json", "workspace.json.new", "event.json",
 				    "events.json",    "runtime.json",	    ROOT_VHD,
 				    ROOT_VHD ".new"};
@@ -60,8 +60,9 @@ int store_lock(struct store *store, bool create, struct error *err)
 	if (!locks)
 		return error_errno(err, ENOMEM, "memory");
 	*strrchr(locks, '\\') = '\0';
-	/* Succeeds without a lock if nothing is there that needs one: the state directory may be
-	 * any directory of the user, in which no directory of locks must be made. */
+	/* If there is no workspace and no directory of locks, succeeds without a lock. The state
+	 * directory may then be any directory of the user, in which no directory of locks must be
+	 * created. */
 	if (!create && !file_exists(locks) && !is_marked(store))
 		return 0;
 	if (file_make_dirs(locks, err) < 0)
@@ -73,8 +74,9 @@ int store_lock(struct store *store, bool create, struct error *err)
 	return 0;
 }
 
-/* Releases the lock. Removes the lock's file if the workspace no longer exists. If another process
- * has the file open, this fails (file_lock()): that process has or waits for the lock. */
+/* Releases the lock. Removes the lock's file if the workspace no longer exists. The removal fails
+ * if another process has the file open (file_lock()). That process then has the lock or waits for
+ * it. */
 void store_unlock(struct store *store)
 {
 	struct error ignored;
@@ -92,8 +94,8 @@ bool store_exists(const struct store *store)
 	return file_exists(store->dir);
 }
 
-/* Refuses a directory that is not a workspace. The name of a workspace may be that of a folder of
- * the user. Nothing must be written to that folder, and above all it must not be removed. */
+/* Refuses a directory that is not a workspace. A folder of the user may have the same name as a
+ * workspace. Such a folder must not be written to, and above all it must not be removed. */
 static int refuse_foreign(const struct store *store, struct error *err)
 {
 	if (!store_exists(store) || is_marked(store) || file_is_empty_dir(store->dir))

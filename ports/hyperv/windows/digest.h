@@ -11,8 +11,8 @@
 
 #include "hyperv/windows/file.h"
 
-/* The state of one SHA-256 calculation. The caller zeroes it before digest_begin() and calls
- * digest_drop() at the end. */
+/* The state of one SHA-256 calculation. The caller sets all members to 0 before digest_begin(), and
+ * calls digest_drop() at the end. */
 struct digest {
 	BCRYPT_ALG_HANDLE algorithm;
 	BCRYPT_HASH_HANDLE hash;
@@ -24,7 +24,8 @@ void digest_drop(struct digest *digest);
 
 /* Hashes the first `bytes` bytes of a file; UINT64_MAX means the whole file. */
 int file_digest(HANDLE file, uint64_t bytes, char out[FILE_DIGEST_TEXT], struct error *err);
-/* Hashes `bytes` bytes of a file, from the offset `at`. Fails if the file is shorter. */
+/* Hashes `bytes` bytes of a file, from the byte offset `at` on. Fails if the file has fewer
+ * bytes. */
 int file_digest_range(HANDLE file, uint64_t at, uint64_t bytes, char out[FILE_DIGEST_TEXT],
 		      struct error *err);
 int random_bytes(void *out, size_t len, struct error *err);

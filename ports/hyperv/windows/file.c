@@ -16,7 +16,8 @@
 char *file_in(const char *dir, const char *name, struct error *err)
 {
 	size_t len = strlen(dir);
-	/* adds no backslash after a drive, which already has one */
+	/* The path of a drive such as "C:\\" already ends with a backslash, so no backslash is
+	 * added. */
 	const char *between = len > 0 && dir[len - 1] == '\\' ? "" : "\\";
 	char *path = NULL;
 
@@ -113,9 +114,9 @@ static int write_new(const char *path, const void *data, size_t len, bool sync, 
 	return sync && !FlushFileBuffers(file) ? windows_error(err, GetLastError(), "%s", path) : 0;
 }
 
-/* Renames a file over another one. Tries again after a failure: a program that has the old file
- * open without sharing its removal (a scanner, an editor) blocks the replacement, usually only for
- * a moment. */
+/* Renames a file over another file. Tries again after a failure. A program such as a virus scanner
+ * or an editor may have the old file open in a way that forbids its removal, usually only for a
+ * moment. */
 static DWORD move_over(const wchar_t *from, const wchar_t *to)
 {
 	DWORD code = ERROR_SUCCESS;
@@ -205,7 +206,7 @@ int file_make_dirs(const char *path, struct error *err)
 
 	if (!wide)
 		return -1;
-	/* Begins after the drive: \\?\C:\ */
+	/* Begins after the drive, such as \\?\C:\, since the drive itself cannot be created. */
 	for (wchar_t *p = wide + 7; !is_directory(wide);) {
 		p += wcscspn(p, L"\\");
 		wchar_t next = *p;
@@ -245,7 +246,8 @@ static int remove_found(const char *path, const WIN32_FIND_DATAW *entry, struct 
 
 	if (!wide)
 		return -1;
-	/* Removes a link to a directory itself, but not the directory to which it leads. */
+	/* Removes a link to a directory as a link, so that nothing in the directory to which the
+	 * link leads is removed. */
 	if (directory && !(entry->dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT))
 		return file_remove_tree(path, err);
 	if (directory ? RemoveDirectoryW(wide) : DeleteFileW(wide))
@@ -293,8 +295,9 @@ int file_remove_tree(const char *path, struct error *err)
 	return RemoveDirectoryW(wide) ? 0 : windows_error(err, GetLastError(), "%s", path);
 }
 
-/* Tries to lock the file until `deadline`, again and again. With a synchronous handle a wait for
- * the lock has no time limit, and Wine has no such wait with other handles. */
+/* Tries again and again to lock the file, until `deadline`. Windows could wait for the lock, but
+ * with a synchronous handle that wait has no time limit, and with an asynchronous handle it does
+ * not work in Wine. */
 static DWORD lock_by(HANDLE file, uint64_t deadline)
 {
 	for (;;) {

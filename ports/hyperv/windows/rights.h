@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for the access rights of objects that this program makes. */
+/* Functions for the access rights of objects that this program creates. */
 #ifndef HYPERV_WINDOWS_RIGHTS_H
 #define HYPERV_WINDOWS_RIGHTS_H
 
@@ -7,15 +7,15 @@
 
 #include "hyperv/windows/text.h"
 
-/* Makes security attributes that give access only to the system, to administrators and to the
- * owner. Objects that are later made in a directory inherit these rights from it. The caller frees
- * the descriptor with LocalFree(). */
+/* Makes security attributes that give access only to Windows itself, to administrators and to the
+ * owner. Objects that are later created in a directory with these attributes inherit them. The
+ * caller frees out->lpSecurityDescriptor with LocalFree(). */
 int rights_private(SECURITY_ATTRIBUTES *out, struct error *err);
-/* Makes an instance of a byte pipe. If `first` is true, fails if an instance exists already. Only
- * the system, administrators and the owner may open the pipe, and only from this computer. With the
- * default rights every user could open a pipe for reading, and so use up its instances ("Named Pipe
- * Security and Access Rights", learn.microsoft.com, windows/win32/ipc). Returns
- * INVALID_HANDLE_VALUE with an error. */
+/* Creates an instance of a named pipe for bytes. If `first` is true, fails if the pipe has an
+ * instance already. Only Windows itself, administrators and the owner may open the pipe, and only
+ * from this computer. With the default rights every user could open the pipe for reading, and so
+ * use all of its instances ("Named Pipe Security and Access Rights", learn.microsoft.com,
+ * windows/win32/ipc). Returns INVALID_HANDLE_VALUE with err set on failure. */
 HANDLE rights_pipe(const wchar_t *name, bool first, DWORD instances, DWORD buffer, const char *what,
 		   struct error *err);
 

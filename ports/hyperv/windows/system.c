@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that the contract and base need from the system, for Windows. They replace the
- * files of base that have these functions for other systems. */
+/* The functions of the operating system that src/contract and src/base need, for Windows. They
+ * replace files of src/base that have these functions for other systems. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "contract/request.h"
 #include "hyperv/windows/text.h"
 
-#define TICKS_PER_S INT64_C(10000000) /* how many units of a FILETIME a second has */
-/* 1970-01-01 as a FILETIME, which counts from 1601 */
+#define TICKS_PER_S INT64_C(10000000) /* one second in units of a FILETIME */
+/* 1970-01-01 as a FILETIME, whose units count from the year 1601. */
 #define EPOCH_1970 INT64_C(116444736000000000)
 
 int64_t clock_real_ns(void)
@@ -38,15 +38,15 @@ uint64_t clock_mono_ns(void)
 	return whole * NS_PER_S + rest * NS_PER_S / (uint64_t)per_second.QuadPart;
 }
 
-/* Calls getenv(). A program of Windows has the rights of the user who starts it, so the environment
- * need not be checked. */
+/* Returns the value of an environment variable. On Windows a program always has the rights of the
+ * user who starts it, so the environment can be trusted. */
 const char *system_getenv(const char *name)
 {
 	return getenv(name);
 }
 
-/* Returns the text of an error number; NULL for an unknown one. In Windows strerror() has a buffer
- * for each thread, so the text stays valid in this thread. */
+/* Returns the text of an error number, or NULL for an unknown number. On Windows strerror() has a
+ * separate buffer for each thread, so another thread cannot change the text. */
 const char *system_error_text(int errnum)
 {
 	return errnum > 0 && errnum < _sys_nerr ? strerror(errnum) : NULL;
@@ -82,8 +82,8 @@ struct host_bounds host_bounds(void)
 
 const char path_drive[] = "C:";
 
-/* Returns true if the path has ".." as a component. Windows would resolve that component before any
- * check could see it. */
+/* Returns true if the path has ".." as a component. Windows resolves ".." in a path before it looks
+ * for the file, so a later check would not see it. */
 static bool climbs_by_any_slash(const char *path)
 {
 	for (const char *p = path; (p = strstr(p, "..")); p += 2)
@@ -93,7 +93,7 @@ static bool climbs_by_any_slash(const char *path)
 }
 
 /* Returns true if the path is absolute and on a drive of this computer. A path on another computer
- * is not accepted, since locks on its files work differently. */
+ * is not accepted, since locks work differently on its files. */
 bool path_is_absolute(const char *path)
 {
 	char drive = path[0] | 0x20;
@@ -102,8 +102,8 @@ bool path_is_absolute(const char *path)
 	       (path[2] == '\\' || path[2] == '/') && !climbs_by_any_slash(path);
 }
 
-/* Removes backslashes at the end of the path, except the one of a drive ("C:\\"). A name is added
- * with another backslash, and the system accepts only one. */
+/* Removes backslashes at the end of the path, but keeps the backslash of a drive ("C:\\"). Code
+ * that adds a name also adds a backslash, and Windows does not accept two backslashes. */
 static char *without_last_slash(char *path)
 {
 	size_t len = path ? strlen(path) : 0;

@@ -28,8 +28,8 @@ static int last_error(struct error *err, const char *what)
 	return windows_error(err, (DWORD)WSAGetLastError(), "%s", what);
 }
 
-/* Returns the addresses of `host` and `port`; NULL with an error. The caller frees them with
- * freeaddrinfo(). */
+/* Returns the addresses of `host` and `port`, which the caller frees with freeaddrinfo(), or NULL
+ * with err set. */
 static struct addrinfo *find_addresses(const char *host, const char *port, int flags,
 				       struct error *err)
 {
@@ -47,8 +47,8 @@ static struct addrinfo *find_addresses(const char *host, const char *port, int f
 	return NULL;
 }
 
-/* Binds the socket, so that no other program can use the address. A socket that is bound to "::"
- * does not get connections to 0.0.0.0, which may be published separately. */
+/* Binds the socket so that no other program can bind the same address. A socket that is bound to
+ * "::" gets no IPv4 connections, since 0.0.0.0 may be published separately. */
 static int bind_alone(SOCKET s, const struct addrinfo *at)
 {
 	const DWORD on = 1;
@@ -60,8 +60,8 @@ static int bind_alone(SOCKET s, const struct addrinfo *at)
 	return bind(s, at->ai_addr, (int)at->ai_addrlen) == 0 ? 0 : -1;
 }
 
-/* Binds a new socket to an address. Returns 0 with *code set to 0 or to an error code of Winsock;
- * -1 with an error. */
+/* Binds a new socket to an address. Returns 0 with *code set to 0 on success, or to the error code
+ * of Winsock if the bind has failed. Returns -1 with err set on any other failure. */
 static int take_address(const char *host, uint16_t port, SOCKET *out, int *code, struct error *err)
 {
 	char text[8];
@@ -125,8 +125,8 @@ static int set_waiting(SOCKET s, bool waits)
 	return ioctlsocket(s, FIONBIO, &no_wait);
 }
 
-/* Connects before `deadline`. Without it connect() would wait as long as the system wants. Returns
- * 0 or an error code of Winsock. */
+/* Connects before `deadline`. Windows alone would decide how long connect() may take without a
+ * deadline. Returns 0, or an error code of Winsock. */
 static int connect_until(SOCKET s, const struct addrinfo *at, uint64_t deadline)
 {
 	uint64_t now = clock_mono_ns(), left = deadline > now ? deadline - now : 0;

@@ -84,8 +84,8 @@ static enum error_code code_of_windows(DWORD code)
 	}
 }
 
-/* Writes the system's text for a code to `out`, in English if the system has that. Leaves out the
- * newline and full stop at its end. */
+/* Writes Windows' text for an error code to `out`, in English if this Windows has English texts.
+ * Leaves out the full stop and newline at the end of the text. */
 static void system_words(DWORD code, char *out, size_t size)
 {
 	const DWORD flags = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Declares the functions for addresses as text, in a header with the name that POSIX gives it.
- * mingw-w64 lacks that header. */
+/* Declares the functions for addresses as text. POSIX has a header of this name, but mingw-w64 does
+ * not. */
 #ifndef HYPERV_POSIX_ARPA_INET_H
 #define HYPERV_POSIX_ARPA_INET_H
 

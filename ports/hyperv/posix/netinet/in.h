@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Declares the types of addresses, in a header with the name that POSIX gives it. mingw-w64 lacks
- * that header. */
+/* Declares the types of addresses. POSIX has a header of this name, but mingw-w64 does not. */
 #ifndef HYPERV_POSIX_NETINET_IN_H
 #define HYPERV_POSIX_NETINET_IN_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the parts of a machine of Hyper-V that are text: GUIDs, footers of disks, documents, codes,
- * and refusals. */
+/* Tests the code of ports/hyperv/machine: GUIDs, footers of disks, documents of machines, error
+ * codes, and refused requests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,8 +82,8 @@ static void footer_of_a_disk(void **state)
 	assert_true(bytes == UINT64_C(256) << 20);
 }
 
-/* Checks numbers of cylinders, heads and sectors that were computed by hand from the steps of the
- * specification. */
+/* Tests the geometry of disks. The expected cylinders, heads and sectors were calculated by hand in
+ * the steps of the specification. */
 static void geometry_of_disks(void **state)
 {
 	static const struct {
@@ -140,7 +140,7 @@ static void footers_that_are_none(void **state)
 	changed[511] = 1;
 	refuse_footer(changed, file, "checksum");
 	memcpy(changed, footer, sizeof(changed));
-	changed[63] = 3; /* a dynamic disk; the next line corrects the checksum */
+	changed[63] = 3; /* the type of a dynamic disk; the next line corrects the checksum */
 	be32_put(changed + 64, be32_get(changed + 64) - 1);
 	refuse_footer(changed, file, "not a fixed one");
 	memset(changed, 0x55, sizeof(changed));
@@ -209,8 +209,8 @@ static void document_of_a_machine(void **state)
 	assert_true(json_is_false(at(vm, "Devices/Scsi/0/Attachments/0/ReadOnly")));
 	assert_text(vm, "Devices/Scsi/0/Attachments/1/Path", "D:\\data.vhdx");
 	assert_true(json_is_true(at(vm, "Devices/Scsi/0/Attachments/1/ReadOnly")));
-	/* By this table no program of the host may connect to the ports that the guest dials, or
-	 * listen in place of the guest's agent. */
+	/* This table must not allow a program of the host to connect to the ports to which the
+	 * guest connects, or to listen in place of the guest's agent. */
 	assert_int_equal(json_object_size(json_object_get(sockets, "ServiceTable")), 4);
 	assert_text(sockets, "ServiceTable/" CONTROL_SERVICE "/ConnectSecurityDescriptor",
 		    "D:P(D;;FA;;;WD)");
@@ -237,7 +237,7 @@ static void codes(void **state)
 	assert_int_equal(err.code, ERR_INVALID);
 	assert_string_equal(err.msg, "HcsCreateComputeSystem: the document of the machine is "
 				     "refused (0x8037010d): at line 3");
-	hresult_error(0xc037010d, "x", NULL, &err); /* by its older name */
+	hresult_error(0xc037010d, "x", NULL, &err); /* the older form of an error code */
 	assert_int_equal(err.code, ERR_INVALID);
 	hresult_error(0x8037011b, "x", "", &err);
 	assert_int_equal(err.code, ERR_DENIED);
