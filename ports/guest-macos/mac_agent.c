@@ -11,10 +11,10 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
-/* The owner of an entry in the list for poll(). */
+/* What an entry in the list for poll() belongs to. */
 struct waited {
-	struct mac_conn *conn; /* the connection; NULL: the entry belongs to the agent itself */
-	struct mac_job *job;   /* the command; NULL: the entry belongs to the connection itself */
+	struct mac_conn *conn; /* the connection; NULL: the entry is the agent's own */
+	struct mac_job *job;   /* the command; NULL: the entry is the connection's own */
 	int stream;	       /* the index of the command's output stream; -1: its stdin */
 };
 
@@ -82,8 +82,8 @@ void mac_agent_close(struct mac_agent *agent)
 
 /* --- what is waited for ---------------------------------------------------------------------- */
 
-/* Adds a descriptor to the list for poll(). If memory is short, the descriptor is missing in this
- * round. */
+/* Adds a file descriptor to the list for poll(). If there is no memory, the file descriptor is not
+ * watched in this round of the loop. */
 static void wait_for(struct round *r, int fd, short events, struct waited of)
 {
 	if (r->count == r->room) {
@@ -101,8 +101,8 @@ static void wait_for(struct round *r, int fd, short events, struct waited of)
 	r->of[r->count++] = of;
 }
 
-/* Adds the descriptors of a command. The output of the command is not read while too many bytes
- * wait for its client. */
+/* Adds the file descriptors of a command to the list for poll(). The output of the command is not
+ * read while too many bytes wait to be sent to the client. */
 static void wait_for_job(struct round *r, struct mac_job *job)
 {
 	bool may_say = job->answer != MAC_STREAMED ||
@@ -120,9 +120,10 @@ static void wait_for_conn(struct round *r, struct mac_conn *conn)
 	short events =
 		(short)((mac_conn_wants_input(conn) ? POLLIN : 0) | (conn->out.len ? POLLOUT : 0));
 
-	/* Adds the client's descriptor without events if it only listens: poll() still reports that
-	 * the client has closed it. On macOS poll() does not report that. There the command of a
-	 * buffered request goes on until its timeout after the client has gone. */
+	/* If the client has shut down its sending side, adds the file descriptor without events. On
+	 * Linux poll() then still reports that the client has closed the connection. On macOS
+	 * poll() does not report this, so the command of a buffered request runs until its timeout
+	 * even if the client has gone. */
 	if (events || conn->in_ended)
 		wait_for(r, conn->fd, events, (struct waited){.conn = conn});
 	for (struct mac_job *job = conn->jobs; job; job = job->next)
@@ -146,7 +147,7 @@ static uint64_t earliest(const struct mac_agent *agent)
 }
 
 /* Returns the time until the next deadline in milliseconds. Rounds up, so that the deadline has
- * passed after the wait. */
+ * passed when poll() returns. */
 static int mac_wait_ms(const struct mac_agent *agent)
 {
 	uint64_t next = earliest(agent), now = clock_mono_ns();
@@ -211,8 +212,8 @@ static void look_at_jobs(struct mac_conn *conn)
 	}
 }
 
-/* Handles the input of a connection until nothing changes any more. An answer may make room for the
- * next request, which may be answered at once. */
+/* Handles the input of a connection again and again, until nothing changes any more. After one
+ * answer, the next request of the input may be handled, and may be answered at once. */
 static void settle_conn(struct mac_conn *conn)
 {
 	do {

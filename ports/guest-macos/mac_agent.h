@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent of macOS guests. It has the part of docs/agent-protocol.md that seed systems and
+ * The agent of macOS guests. It supports the part of docs/agent-protocol.md that seed systems and
  * `microagent session exec` need: envelopes (exec, copyout), frames (buffered requests and
  * streaming mode), and the control stream. It refuses the other requests: write, list, stat, pty,
- * files, resumable execs, limits and workloads. The message of a refusal names the request.
+ * files, resumable execs, limits and workloads. Its refusal names the kind of the request.
  *
- * The agent is one process that waits in poll(2). It does not share code with src/guest, which
- * needs Linux everywhere (cgroups, pidfds, epoll). The authors of this code have no Mac. So
- * everything except mac_system.h is plain POSIX, and is compiled both for macOS and for Linux.
- * tests/unit/test_guest_macos_*.c run it on Linux. The files in darwin/ were compiled for macOS,
- * but have never run on a Mac.
+ * The agent is one process that waits in poll(2). It does not share code with src/guest, which uses
+ * functions of Linux everywhere (cgroups, pidfds, epoll). This code was written without a Mac. So
+ * all of it except the functions of mac_system.h uses only POSIX, and is compiled both for macOS
+ * and for Linux. tests/unit/test_guest_macos_*.c run this code on Linux. The files in darwin/ were
+ * compiled for macOS, but have never run on a Mac.
  *
- * Each command has its own session. After a timeout, a cancel or the loss of the client, the agent
- * kills the command's process group. It cannot kill a process that has left the group. (The agent
- * of Linux guests kills such a process by its cgroup.)
+ * Each command runs in a new POSIX session. After a timeout, a cancel or the loss of the client,
+ * the agent kills the command's process group. A process that has left the group is not killed.
+ * (The agent of Linux guests kills such a process through its cgroup.)
  */
 #ifndef MAC_AGENT_H
 #define MAC_AGENT_H
@@ -33,7 +33,7 @@
 #define MAC_ID_BYTES 1024
 #define MAC_NEVER UINT64_MAX
 
-/* The user with whose rights a command runs. */
+/* The user whose rights a command has. */
 struct mac_user {
 	uid_t uid;
 	gid_t gid;
@@ -46,12 +46,13 @@ enum mac_answer { MAC_ENVELOPE, MAC_COPYOUT, MAC_BUFFERED, MAC_STREAMED };
 struct mac_request {
 	json_t *doc;
 	enum mac_answer answer;
-	/* The reason why the command cannot be started, for the answer; "": it can be started. */
+	/* The reason why the command cannot be started, for the answer. "" if it can be started. */
 	char problem[300];
 	const char *id, *path, *cwd, *user;
 	uint64_t number, timeout_ms;
-	const char **argv; /* the command's arguments; NULL-terminated; freed with the request */
-	/* the command's variables by their names, with strings as values; NULL: none */
+	const char **argv; /* the command's words; ends with a NULL; freed with the request */
+	/* A JSON object of the command's environment variables, whose values are strings. NULL:
+	 * none. */
 	json_t *env;
 	struct buf stdin_bytes;
 	bool stdin_open, window;
@@ -68,13 +69,13 @@ struct mac_job {
 	bool exited, killed, timed_out;
 	int status; /* the status of waitpid() */
 	int code;   /* the exit code that is reported if the command was never started */
-	/* The reason why the command was never started; "": it was started. */
+	/* The reason why the command was never started. "" if it was started. */
 	char start_error[300];
 	int in, outs[MAC_STREAMS]; /* the agent's ends of the command's pipes; -1: closed */
 	struct buf stdin_bytes;
 	bool stdin_closing, window;
-	/* taken: how many bytes of stdin the command has taken; told: the value of `taken` that the
-	 * client knows */
+	/* taken: how many bytes of stdin the command has read. told: the value of `taken` that was
+	 * last sent to the client. */
 	uint64_t taken, told;
 	struct buf captured[MAC_STREAMS];
 	bool truncated[MAC_STREAMS];
@@ -90,67 +91,71 @@ struct mac_conn {
 	enum mac_form form;
 	struct buf in, out;
 	struct mac_job *jobs;
-	uint64_t idle_ns; /* the time on clock_mono_ns() of the last use of the connection */
-	bool in_ended;	  /* true: the client has closed its sending side */
-	/* true: streaming mode has begun, so only the client ends the connection */
+	uint64_t idle_ns; /* the time of the last use of the connection, by clock_mono_ns() */
+	bool in_ended;	  /* true: the client has shut down its sending side */
+	/* true: a streaming request has come, so the connection stays open until the client closes
+	 * it */
 	bool streaming;
-	bool asked;   /* true: a request has come whose output is collected and sent at its end */
-	bool closing; /* true: the connection is closed when all output is written */
-	bool broken;  /* true: the connection is closed at once */
+	bool asked;   /* true: a buffered request has come, which is answered at its end */
+	bool closing; /* true: the connection closes when all output is sent */
+	bool broken;  /* true: the connection must be closed at once */
 };
 
 struct mac_agent {
 	int listen_fd; /* the listening socket for AGENT_PORT; -1: none */
-	int children;  /* a descriptor that becomes readable when a child has ended */
+	int children;  /* a file descriptor that becomes readable when a child has exited */
 	struct mac_conn *conns;
 	size_t conn_count;
-	const char *user;	     /* the name of the user for commands that name no user */
+	const char *user;	     /* the user of commands that name no user */
 	struct mac_control *control; /* the control stream; NULL: none */
-	/* returns true if the peer of a connection is the host; NULL: every peer is accepted */
+	/* Returns true if the client of a connection is the host. NULL: every client is
+	 * accepted. */
 	bool (*admits)(int fd);
 };
 
 /* --- mac_agent.c ----------------------------------------------------------------------------- */
 
 int mac_agent_open(struct mac_agent *agent, struct error *err);
-/* Adds a connection, and takes over `fd`. Closes `fd` if the connection cannot be added. */
+/* Adds a connection with the socket `fd`, and takes ownership of `fd`. Closes `fd` if there are too
+ * many connections or no memory. */
 void mac_agent_add(struct mac_agent *agent, int fd);
 /* Waits once for events, at most until the next deadline, and handles them. Returns 0, or -1 with
- * an error. */
+ * err set. */
 int mac_agent_turn(struct mac_agent *agent, struct error *err);
 void mac_agent_close(struct mac_agent *agent);
 
 /* --- mac_conn.c ------------------------------------------------------------------------------ */
 
 struct mac_conn *mac_conn_new(struct mac_agent *agent, int fd);
-void mac_conn_free(struct mac_conn *conn); /* frees the connection, and kills its commands */
+void mac_conn_free(struct mac_conn *conn); /* also kills the connection's commands */
 void mac_conn_read(struct mac_conn *conn);
 void mac_conn_write(struct mac_conn *conn);
-/* Handles the input that has come, until the connection must wait for more input or for a
+/* Handles the input that has come. Returns when the connection must wait for more input or for a
  * command. */
 void mac_conn_go_on(struct mac_conn *conn);
 bool mac_conn_wants_input(const struct mac_conn *conn);
-/* Returns true if the connection can be closed: it is broken, it has nothing left to send or to do,
- * or it was idle for LIMIT_AGENT_IDLE_MS. */
+/* Returns true if the connection must be closed. That is so if the connection is broken, if all its
+ * requests are answered, or if it was idle for LIMIT_AGENT_IDLE_MS milliseconds. */
 bool mac_conn_is_over(const struct mac_conn *conn);
-/* Sends a message. Takes over the reference to `message`. If it is NULL, memory was short, and the
- * connection is broken off. */
+/* Sends a message. Takes ownership of the reference `message`. NULL means that there was no memory
+ * for the message, and the connection is then closed at once. */
 void mac_conn_say(struct mac_conn *conn, json_t *message);
-/* Answers that the client has broken the protocol, and closes the connection afterwards. `number`
- * is the number of the request; 0: none. */
+/* Sends the client an error, because it has broken the protocol, and then closes the connection.
+ * `number` is the number of the wrong request, or 0 if the error is about no request. */
 void mac_conn_refuse(struct mac_conn *conn, uint64_t number, const char *why);
 
 /* --- mac_request.c --------------------------------------------------------------------------- */
 
-/* Reads an envelope {"op","payload"}. Returns 1 with *out filled in; 0 for an unknown op, with
- * *refusal set to the answer; -1 with an error. */
+/* Decodes an envelope {"op","payload"}. Returns 1 with *out set. Returns 0 for an unknown op, with
+ * *refusal set to the answer, which the caller releases. Returns -1 with err set if the envelope
+ * breaks the protocol. */
 int mac_request_envelope(const void *text, size_t len, struct mac_request *out, json_t **refusal,
 			 struct error *err);
-/* Reads a frame that is not an event. *out gets another reference to `doc`. */
+/* Decodes a frame that is a request and not an event. *out gets its own reference to `doc`. */
 int mac_request_frame(json_t *doc, struct mac_request *out, struct error *err);
 void mac_request_free(struct mac_request *request);
-/* Returns the length in bytes of the first complete JSON value, with the white space before it; 0
- * if more bytes are needed. */
+/* Returns the length in bytes of the first complete JSON value with the white space before it.
+ * Returns 0 if more bytes are needed. */
 size_t mac_envelope_length(const uint8_t *bytes, size_t len);
 
 /* --- mac_stream.c ---------------------------------------------------------------------------- */
@@ -160,27 +165,27 @@ void mac_stream_frame(struct mac_conn *conn, const uint8_t *payload, size_t len)
 
 /* --- mac_job.c ------------------------------------------------------------------------------- */
 
-/* Starts a command. If it cannot be started, the answer tells why. */
+/* Starts a command. If the command cannot be started, the client gets an answer with the reason. */
 void mac_job_start(struct mac_conn *conn, struct mac_request *request);
 struct mac_job *mac_job_find(const struct mac_conn *conn, uint64_t number);
 void mac_job_kill(struct mac_job *job);
 void mac_job_input(struct mac_job *job);
 void mac_job_output(struct mac_job *job, int stream);
-/* Checks whether the command has ended or its time is over, and whether all its output was read.
- * Returns true if the command has ended and its answer was sent. */
+/* Kills the command if its deadline has passed. If the command has exited and all its output was
+ * read, sends the answer and returns true. */
 bool mac_job_look(struct mac_job *job, uint64_t now_ns);
 uint64_t mac_job_deadline(const struct mac_job *job);
-void mac_job_free(struct mac_job *job); /* frees the command, and kills it if it still runs */
+void mac_job_free(struct mac_job *job); /* also kills the command if it still runs */
 
 /* --- mac_spawn.c ----------------------------------------------------------------------------- */
 
-/* Starts the command's process. Sets job->pid, job->in and job->outs. After a failure sets
+/* Starts the command's process. Sets job->pid, job->in and job->outs. On failure sets
  * job->start_error and job->code. */
 void mac_spawn(struct mac_job *job, const struct mac_request *request, const char *default_user);
-/* Finds a user. Fails if the user does not exist, or if this process has no right to become this
- * user. The command then ends with exit code 125. */
+/* Finds a user. Fails if the user does not exist, or if this process may not change to this user.
+ * The command is then answered with the exit code 125. */
 int mac_user_find(const char *name, struct mac_user *out, struct error *err);
-/* Makes the descriptor close-on-exec and non-blocking. */
+/* Makes the file descriptor close-on-exec and non-blocking. */
 int mac_set_flags(int fd);
 
 /* --- mac_answer.c ---------------------------------------------------------------------------- */
@@ -193,10 +198,10 @@ json_t *mac_answer_detached(uint64_t number, const char *code, const char *text)
 
 /* --- mac_control.c --------------------------------------------------------------------------- */
 
-/* Begins the control stream on a connection to the host's control port. Takes over `fd`. Returns
- * NULL if memory is short. */
+/* Starts the control stream on `fd`, which is connected to the host's control port. Takes ownership
+ * of `fd`. Returns NULL if there is no memory. */
 struct mac_control *mac_control_new(int fd, const char *boot_id);
-/* Returns the descriptor of the stream; -1 if the stream has ended. */
+/* Returns the file descriptor of the stream, or -1 if the stream has ended. */
 int mac_control_fd(const struct mac_control *control);
 short mac_control_events(const struct mac_control *control);
 void mac_control_turn(struct mac_control *control, short events);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes the messages about a command, in the forms of docs/agent-protocol.md. The functions return
- * NULL if memory is short. */
+ * NULL if there is no memory. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -50,8 +50,8 @@ static int put_start_failure(json_t *to, const char *key, const struct mac_job *
 				   : 0;
 }
 
-/* Adds the output of a stream to an object, as text in the member `key`. If the bytes are not text,
- * also adds them unchanged, in the member `exact`. */
+/* Adds the output of a stream to an object, as text in the member `key`. If the bytes are not
+ * UTF-8, also adds the exact bytes as base64 in the member `exact`. */
 static int put_stream_text(json_t *to, const char *key, const char *exact, const struct buf *bytes)
 {
 	if (json_object_set_new(to, key, json_string_lossy(buf_bytes(bytes), bytes->len)) < 0)
@@ -76,8 +76,8 @@ static json_t *envelope_end(const struct mac_job *job)
 	return json_incref(answer);
 }
 
-/* Makes the answer to a copyout. If the child process could not read the file, its stderr has the
- * reason. */
+/* Makes the answer to a copyout. If the child process could not read the file, the reason is in the
+ * stderr that it has written. */
 static json_t *copyout_end(const struct mac_job *job)
 {
 	const struct buf *why = &job->captured[1], *data = &job->captured[0], none = {0};

@@ -108,8 +108,8 @@ bool mac_conn_wants_input(const struct mac_conn *conn)
 	       !(busy && conn->in.len >= READ_CHUNK);
 }
 
-/* Handles the end of the client's input. In streaming mode the client itself is gone then: it would
- * have sent events for stdin before the end. */
+/* Handles the end of the client's input. In streaming mode this means that the client has gone,
+ * since it needs the connection to send further events. */
 static void on_input_end(struct mac_conn *conn)
 {
 	conn->in_ended = true;
@@ -145,7 +145,7 @@ static void mac_choose_form(struct mac_conn *conn)
 	conn->form = first == '{' || is_white(first) ? MAC_FORM_ENVELOPE : MAC_FORM_FRAME;
 }
 
-/* Handles one frame. Returns true if the buffer may have another frame. */
+/* Handles one frame of the input. Returns true if the input may have another complete frame. */
 static bool mac_take_frame(struct mac_conn *conn)
 {
 	const uint8_t *payload;
@@ -187,8 +187,8 @@ static void on_envelope(struct mac_conn *conn, const uint8_t *text, size_t len)
 		mac_request_free(&request);
 }
 
-/* Handles one envelope, unless the command of the envelope before it still runs. Returns true if
- * the buffer may have another one. */
+/* Handles one envelope of the input, unless the command of the previous envelope still runs.
+ * Returns true if the input may have another complete envelope. */
 static bool mac_take_envelope(struct mac_conn *conn)
 {
 	size_t len = mac_envelope_length(buf_bytes(&conn->in), conn->in.len);
@@ -219,9 +219,9 @@ void mac_conn_go_on(struct mac_conn *conn)
 	}
 }
 
-/* Returns true if the connection can be closed. With buffered requests, that is when all of them
- * are answered. In streaming mode, the client decides that. A connection without a request is
- * closed when it was idle for too long. */
+/* Returns true if the connection must be closed. A connection with buffered requests is closed when
+ * all of them are answered. A connection in streaming mode is closed by the client. A connection
+ * without a request is closed when it was idle for too long. */
 bool mac_conn_is_over(const struct mac_conn *conn)
 {
 	if (conn->broken)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The control stream (docs/agent-protocol.md), with the messages hello, config, ready, power and
- * ending. The agent mounts the shared directories of the config. It does not set the clock or the
- * network, since macOS does that. It refuses a config with a workload, a disk or a published port:
- * instead of sending ready, it prints the reason on its stderr and closes the stream.
+ * ending. The agent mounts the shared directories of the config. It does not set the clock or
+ * configure the network, since macOS does both. It refuses a config with a workload, a disk or a
+ * published port: instead of sending ready, it prints the reason on its stderr and closes the
+ * stream.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -85,7 +86,7 @@ static void run_words(const char *const *words)
 	_exit(127);
 }
 
-/* Runs a program. Returns its exit code; -1 if it was not run. */
+/* Runs a program. Returns the program's exit code, or -1 if the program could not be run. */
 static int run_program(const char *const *words)
 {
 	int status = 0;
@@ -156,8 +157,8 @@ static void on_config(struct mac_control *c, json_t *doc)
 	control_say(c, json_pack("{s:s, s:i}", "type", "ready", "format", 1));
 }
 
-/* Runs the command that switches the machine off. The command returns at once, and the machine ends
- * shortly after. */
+/* Runs the command that switches the machine off. The command exits at once, and the machine ends
+ * shortly after that. */
 static void on_power(struct mac_control *c)
 {
 	pid_t pid;
@@ -170,7 +171,7 @@ static void on_power(struct mac_control *c)
 		fprintf(stderr, "microagent-macos-agent: fork: %s\n", strerror(errno));
 }
 
-/* Handles one message. Returns 0 if the stream goes on, -1 if it must end. */
+/* Handles one message. Returns 0 if the stream continues, -1 if the stream must end. */
 static int mac_take_message(struct mac_control *c, const uint8_t *payload, size_t len,
 			    struct error *err)
 {
@@ -216,8 +217,8 @@ static int move_bytes(struct mac_control *c, short events, struct error *err)
 	return 0;
 }
 
-/* Reads from and writes to the stream, as `events` allow. If the stream ends, the agent goes on:
- * the host decides what to do. */
+/* Reads from the stream and writes to it, as far as `events` allow. If the stream ends, the agent
+ * still runs, since only the host decides when the machine ends. */
 void mac_control_turn(struct mac_control *c, short events)
 {
 	struct error err = {0};

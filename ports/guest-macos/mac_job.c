@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "guest-macos/mac_agent.h"
 
-#define OUTPUT_CHUNK ((size_t)65536) /* the most bytes of a binary frame */
+#define OUTPUT_CHUNK ((size_t)65536) /* the most bytes in a binary frame of output */
 
 static struct mac_job *new_job(struct mac_conn *conn, struct mac_request *request)
 {
@@ -94,8 +94,8 @@ struct mac_job *mac_job_find(const struct mac_conn *conn, uint64_t number)
 }
 
 /* Kills the process group of a command. A process that has moved to another group is not killed,
- * since POSIX cannot find it. Between fork() and setsid() the group does not exist yet, and only
- * the process is killed. */
+ * since POSIX cannot find it. Before the child has called setsid(), the group does not exist, and
+ * only the process is killed. */
 static bool kill_whole_group(pid_t pid)
 {
 	return kill(-pid, SIGKILL) == 0 || kill(pid, SIGKILL) == 0;
@@ -133,8 +133,8 @@ static void tell_taken(struct mac_job *job)
 	mac_conn_say(job->conn, mac_answer_ack(job));
 }
 
-/* Writes stdin to the command. If the command has closed its stdin, the remaining bytes count as
- * taken: otherwise the client would wait for ever. */
+/* Writes stdin to the command. If the command has closed its stdin, the remaining bytes are dropped
+ * and count as read. Otherwise the client would wait for ever. */
 void mac_job_input(struct mac_job *job)
 {
 	while (job->in >= 0 && job->stdin_bytes.len > 0) {
@@ -208,8 +208,8 @@ static void reap(struct mac_job *job, uint64_t now_ns)
 	job->ended_ns = now_ns;
 	close_end(&job->in);
 	mac_job_input(job);
-	/* Reads the pipes for some more time. They still contain output of the command, and a child
-	 * in the background may keep them open for ever. */
+	/* Reads the pipes only for some more time. They may still contain output of the command,
+	 * but a child in the background may keep them open for ever. */
 	job->drain_ns = now_ns + limit_get(LIMIT_EXEC_DRAIN_MS) * NS_PER_MS;
 }
 

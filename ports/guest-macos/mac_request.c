@@ -50,7 +50,7 @@ static int mac_take_env(json_t *from, struct mac_request *out, struct error *err
 	json_t *value;
 
 	if (json_is_null(json_object_get(from, "env")))
-		return 0; /* null counts as absent, since Go writes null for an empty map */
+		return 0; /* null counts as no value, since Go writes null for an empty map */
 	if (json_get_object(from, "", "env", JSON_OPTIONAL, &out->env, err) < 0)
 		return -1;
 	json_object_foreach(out->env, name, value)
@@ -78,7 +78,7 @@ static int take_text(json_t *from, const char *key, const char **out, struct err
 	return 0;
 }
 
-/* Reads the fields that a command has in envelopes and in frames. */
+/* Reads the fields that envelopes and frames have in common for a command. */
 static int take_common(json_t *from, const char *argv, const char *timeout, uint64_t otherwise_ms,
 		       struct mac_request *out, struct error *err)
 {
@@ -95,8 +95,8 @@ static int take_common(json_t *from, const char *argv, const char *timeout, uint
 	return 0;
 }
 
-/* Refuses fields that this agent cannot apply, and without which the command would be a different
- * one. */
+/* Refuses fields that this agent does not support. If it ignored them, the command would do
+ * something else than the client wants. */
 static int refuse_others(json_t *from, struct error *err)
 {
 	static const char *const keys[] = {"rlimits", "pty", "resume", "handOver"};
@@ -177,8 +177,8 @@ int mac_request_envelope(const void *text, size_t len, struct mac_request *out, 
 	return result;
 }
 
-/* Returns the length in bytes of the first complete JSON value, with the white space before it; 0
- * if more bytes are needed. Values are separated by a newline or by nothing. */
+/* Returns the length in bytes of the first complete JSON value with the white space before it.
+ * Returns 0 if more bytes are needed. Between two values there is a newline or nothing. */
 size_t mac_envelope_length(const uint8_t *bytes, size_t len)
 {
 	bool in_string = false, escaped = false;
@@ -199,7 +199,7 @@ size_t mac_envelope_length(const uint8_t *bytes, size_t len)
 				return i + 1;
 			depth--;
 		} else if (depth == 0 && c == '\n' && i > 0 && !strchr(" \t\r\n", bytes[i - 1])) {
-			return i + 1; /* this value is not an object; the parser reports that */
+			return i + 1; /* the value is no object, which the parser reports */
 		}
 	}
 	return 0;

@@ -16,7 +16,8 @@
 #include "guest-macos/mac_agent.h"
 #include "guest-macos/mac_system.h"
 
-/* The PATH of commands: the directories of the programs of macOS and of its package managers. */
+/* The PATH of commands. It has the directories of the programs of macOS and of its package
+ * managers. */
 #define PATH_OF_COMMANDS "/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 enum { CODE_OURS = 125, CODE_NOT_EXECUTABLE = 126, CODE_NOT_FOUND = 127 };
@@ -38,7 +39,7 @@ int mac_user_find(const char *name, struct mac_user *out, struct error *err)
 	struct mac_user user = {0};
 	char *end = NULL;
 	unsigned long uid = strtoul(name, &end, 10);
-	/* getpwnam() is safe, since the agent has one thread. */
+	/* getpwnam() is not safe with several threads, but the agent has only one thread. */
 	const struct passwd *pw = getpwnam(name); /* cppcheck-suppress getpwnamCalled */
 
 	if (!pw && *name && !*end)
@@ -72,7 +73,7 @@ static int mac_become_user(const struct mac_user *user)
 
 /* --- the environment -------------------------------------------------------------------------- */
 
-/* Puts "NAME=value" into the list, in place of an entry with the same name. */
+/* Adds "NAME=value" to the list. If the list has an entry with the same name, replaces it. */
 static int set_variable(char **list, size_t *count, const char *name, const char *value)
 {
 	size_t len = strlen(name), i = 0;
@@ -97,8 +98,8 @@ static void free_list(char **list)
 	free(list);
 }
 
-/* Returns the environment of a command as a NULL-terminated list. The caller frees the list and its
- * strings. Returns NULL if memory is short. */
+/* Returns the environment of a command as an array that ends with NULL. The caller frees the array
+ * and its strings. Returns NULL if there is no memory. */
 static char **make_environment(const struct mac_user *user, json_t *env)
 {
 	const char *const fixed[][2] = {{"PATH", PATH_OF_COMMANDS},
@@ -127,7 +128,7 @@ failed:
 
 /* --- the child ------------------------------------------------------------------------------- */
 
-/* The message by which the child reports that it could not run the program. */
+/* The message by which the child tells the agent that it could not run the program. */
 struct failure {
 	int code, errnum;
 };
@@ -137,7 +138,7 @@ struct child {
 	const struct mac_user *user;
 	char **env;
 	int fds[3];
-	int failures; /* the write end of the pipe for struct failure; exec closes it */
+	int failures; /* the write end of the pipe for struct failure; execve() closes it */
 };
 
 static void fail_child(const struct child *c, int code)
@@ -174,8 +175,8 @@ static void say_why(const char *path, const char *why)
 	_exit(1);
 }
 
-/* Writes the file to stdout, in the child. If the file grows meanwhile, the agent cuts the output
- * off and reports that. */
+/* Writes the file to stdout. Runs in the child. If the file grows above the limit meanwhile, the
+ * agent cuts the output off and reports that. */
 static void mac_send_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -218,14 +219,14 @@ static void run_child(const struct child *c)
 /* --- the agent's side ------------------------------------------------------------------------- */
 
 /* Makes a pipe. Both ends are close-on-exec, and the agent's end is non-blocking. If `we_write` is
- * true, the agent's end is the one for writing. */
+ * true, the agent's end is the write end. */
 static int mac_make_pipe(int *ours, int *theirs, bool we_write)
 {
 	int ends[2];
 
 	if (pipe(ends) < 0)
 		return -1;
-	/* Moves both ends to 3 or higher, since the child replaces 0, 1 and 2. */
+	/* Moves both ends to file descriptors above 2, since the child replaces 0, 1 and 2. */
 	for (int i = 0; i < 2; i++) {
 		int high = fcntl(ends[i], F_DUPFD, 3);
 
@@ -261,7 +262,8 @@ static void not_started(struct mac_job *job, int code, const char *what, const c
 	snprintf(job->start_error, sizeof(job->start_error), "%.140s: %.140s", what, why);
 }
 
-/* Waits until the program runs or has failed to start. */
+/* Waits until the program runs, or until the child has reported that it could not run the
+ * program. */
 static void await_program(struct mac_job *job, const struct mac_request *request, int failures)
 {
 	const char *what = request->cwd ? request->cwd : "command";

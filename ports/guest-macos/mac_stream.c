@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Handles frames: requests, and the events and stdin of streaming mode. */
+/* Handles frames. A frame is a request, an event, or stdin for a command in streaming mode. */
 #include <signal.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "guest-macos/mac_agent.h"
 
-#define SIGNAL_MAX 31 /* the highest number of a signal of macOS */
+#define SIGNAL_MAX 31 /* the highest signal number of macOS */
 
 static size_t count_jobs(const struct mac_conn *conn)
 {
@@ -66,7 +66,7 @@ static void event_cancel(struct mac_job *job, json_t *doc)
 	mac_job_kill(job);
 }
 
-/* Ignores a new size of the terminal, since no command has a terminal. */
+/* Ignores a new size of the terminal, since no command of this agent has a terminal. */
 static void event_resize(struct mac_job *job, json_t *doc)
 {
 	(void)job;
@@ -81,14 +81,14 @@ static const struct mac_event {
 	{"stdin-close", event_stdin_close},
 	{"cancel", event_cancel},
 	{"resize", event_resize},
-	/* These events are for resumable execs, which this agent does not have, so they are
-	 * ignored. */
+	/* These events are for resumable execs. This agent does not support them, so it ignores the
+	 * events. */
 	{"ack", NULL},
 	{"release", NULL},
 };
 
-/* Handles an event. Ignores an event for a request that has ended: the client may have sent it
- * before it got the exit. */
+/* Handles an event. Ignores an event for a request that has ended, since the client may have sent
+ * the event before it got the exit message. */
 static void on_event(struct mac_conn *conn, json_t *doc, const char *name)
 {
 	struct error err = {0};

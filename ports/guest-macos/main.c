@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The main program of the agent of macOS guests (mac_agent.h). launchd starts it as root, and
- * starts it again if it ends. */
+/* The main program of the agent of macOS guests (mac_agent.h). launchd starts this program as root,
+ * and starts it again if it exits. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 
 #define USER "agent"
 
-/* Opens the control stream. A failure is no error: older hosts have no control stream, and a host
- * accepts only one for each boot. */
+/* Opens the control stream. A failure is not an error, since older hosts have no control stream,
+ * and a host accepts only one control stream for each boot. */
 static void open_control(struct mac_agent *agent)
 {
 	char boot_id[64] = "unknown";
@@ -35,7 +35,7 @@ static int run(struct error *err)
 {
 	struct mac_agent agent = {.user = USER, .admits = mac_system_is_host, .listen_fd = -1};
 
-	/* Listens first, before another program of this boot can take the port. */
+	/* Listens before anything else, so that no other program can use the port first. */
 	agent.listen_fd = mac_system_listen(AGENT_PORT, err);
 	if (agent.listen_fd < 0 || mac_agent_open(&agent, err) < 0)
 		return -1;
@@ -56,8 +56,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "microagent-macos-agent takes no words but --version\n");
 		return 2;
 	}
-	/* Fills closed descriptors below 3 with /dev/null. Otherwise a connection could get one of
-	 * these numbers. */
+	/* Opens /dev/null as each of the file descriptors 0, 1 and 2 that is closed. Otherwise a
+	 * connection could get one of these numbers, and messages to stderr would be sent to its
+	 * client. */
 	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd < 3)
 		;
 	if (fd >= 0)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of mac_system.h for macOS. They were compiled with headers of macOS on another
- * system, and have never run on a Mac.
+ * The functions of mac_system.h for macOS. They were compiled on another operating system, with
+ * headers of macOS, and have never run on a Mac.
  *
- * AF_VSOCK is 40 in <sys/socket.h>. The address is defined in <sys/vsock.h>, which some sets of
- * headers lack (macOS 11 and later; published as bsd/sys/vsock.h of apple-oss-distributions/xnu).
- * The address is packed, and has these members in the host's byte order: length, family, 16
- * reserved bits, port and CID. The value for any CID is 2^32-1, and the CID of the host is 2.
- * Programs of a guest can reach only the host, and only the host can reach them.
+ * AF_VSOCK is 40 in <sys/socket.h>. The socket address is defined in <sys/vsock.h>, since macOS 11.
+ * Some sets of headers lack this file, so it is not included here (Apple publishes it as
+ * bsd/sys/vsock.h of apple-oss-distributions/xnu). The address is packed, and has these members in
+ * the processor's byte order: length, family, 16 reserved bits, port and CID. The value for any CID
+ * is 2^32-1, and the CID of the host is 2. Programs of a guest can reach only the host, and only
+ * the host can reach them.
  */
 #include "guest-macos/mac_system.h"
 
@@ -23,7 +24,7 @@
 #define CID_ANY UINT32_MAX
 #define CID_HOST 2
 
-/* environ(7): a program must declare this variable itself. */
+/* A program must declare this variable itself, by environ(7). */
 extern char **environ;
 
 struct vsock_address {
@@ -91,8 +92,8 @@ void mac_system_set_environment(char **env)
 	environ = env;
 }
 
-/* Fills in the words of a command with mount_virtiofs(8). It mounts devices of
- * Virtualization.framework by their tags. */
+/* Sets `words` to a command with mount_virtiofs(8), which mounts a device of
+ * Virtualization.framework by its tag. */
 void mac_system_mount_words(const char *tag, const char *where, bool read_only,
 			    const char *words[8])
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of mac_system.h for Linux. They are used by tests, and in a Linux guest that stands
- * in for a macOS guest. */
+/* The functions of mac_system.h for Linux. Tests use them, and also the Linux guest that a test
+ * uses in place of a macOS guest. */
 #include "guest-macos/mac_system.h"
 
-/* comes first, since <linux/vm_sockets.h> needs it but does not include it */
+/* This header must come first, since <linux/vm_sockets.h> needs it but does not include it. */
 #include <sys/socket.h>
 
 #include <linux/vm_sockets.h>

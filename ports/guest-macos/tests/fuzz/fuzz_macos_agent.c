@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs the agent of macOS guests with a client that sends it anything. The first byte of the input
- * selects one of two forms. In one form the client sends the remaining bytes as they are. In the
- * other form it cuts them at newlines, and sends each line as the payload of a frame, so that the
- * fuzzer need not guess lengths. A line that begins with 'I' becomes a stdin frame: its second byte
- * is the number of the request.
+ * Runs the agent of macOS guests with a client that sends the input of the fuzzer. The first byte
+ * of the input selects one of two forms. In one form the client sends the remaining bytes
+ * unchanged. In the other form the client sends each line of the remaining bytes as the payload of
+ * a frame, so that the fuzzer need not guess lengths. A line that begins with 'I' becomes a stdin
+ * frame: its second byte is the number of the request.
  *
- * No command is really run. Each command has written four bytes to stdout, and takes all of its
- * stdin. The length of a line of the input decides whether a command's output ends after the line.
- * The fuzzer checks that each frame of the agent has a valid type.
+ * No command is really run. Each pretended command has written four bytes to stdout, and reads all
+ * of its stdin. After each line of the input, the length of the line decides whether a command's
+ * output ends. The program checks that each frame of the agent has a valid type.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define COMMANDS 64
 
-static int running[COMMANDS]; /* the write ends of the commands' outputs */
+static int running[COMMANDS]; /* the write ends of the pipes for the commands' stdout */
 static size_t running_count;
 
 /* --- in the place of mac_spawn.c -------------------------------------------------------------- */
@@ -92,8 +92,8 @@ static void hear(struct client *c)
 		buf_consume(&c->heard, c->heard.len);
 }
 
-/* Lets the agent handle its events. Raises SIGCHLD before that, although no child exists, so that
- * the agent never waits. */
+/* Lets the agent handle its events. First raises SIGCHLD, although no child exists, so that the
+ * agent does not wait for events. */
 static void turn(struct client *c)
 {
 	raise(SIGCHLD);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent of macOS guests in a child process, with socket pairs instead of vsock. The commands
- * with which the agent switches the machine off and mounts directories are scripts of the test. The
- * agent's PATH has no other commands. */
+/* Runs the agent of macOS guests in a child process, with socket pairs instead of vsock. The
+ * commands by which the agent switches the machine off and mounts directories are scripts of the
+ * test. The agent's PATH has no other commands. */
 #ifndef GUEST_MACOS_FIXTURE_H
 #define GUEST_MACOS_FIXTURE_H
 
@@ -26,7 +26,7 @@
 
 struct macos {
 	char dir[64];
-	int fd;	     /* the client's end of its one connection */
+	int fd;	     /* the client's end of the agent's only connection */
 	int control; /* the host's end of the control stream */
 	pid_t agent;
 	struct buf in;
@@ -53,7 +53,7 @@ static void write_script(const char *dir, const char *name, const char *log)
 	assert_int_equal(chmod(path, 0755), 0);
 }
 
-/* Runs the agent until its only connection ends. */
+/* Runs the agent until its only connection has ended. */
 static void run_agent(const char *dir, int fd, int control)
 {
 	struct mac_agent agent = {.user = test_user(), .listen_fd = -1};
@@ -142,7 +142,7 @@ static inline void say_frame(int fd, const void *payload, size_t len)
 	say_bytes(fd, payload, len);
 }
 
-/* Sends a message and takes it over. */
+/* Sends a message and releases it. */
 static inline void say_json(int fd, json_t *message)
 {
 	char *text;
@@ -192,7 +192,7 @@ static inline json_t *hear_line(struct macos *m)
 	return doc;
 }
 
-/* Returns the payload of the next frame, which stays in m->in until the caller drops it. */
+/* Returns the payload of the next frame. The frame stays in m->in until the caller drops it. */
 static inline const uint8_t *hear_frame(struct macos *m, int fd, size_t *len)
 {
 	const uint8_t *payload;
@@ -238,8 +238,8 @@ static inline void number_is(const json_t *doc, const char *key, json_int_t numb
 	assert_int_equal(json_integer_value(json_object_get(doc, key)), number);
 }
 
-/* Makes a FIFO, for a test in which a command leaves a process behind that has the FIFO open. The
- * end of the FIFO shows that the process has ended. */
+/* Creates a FIFO for a test whose command starts a background process that opens the FIFO. The end
+ * of file on the FIFO shows that this process has exited. */
 static inline int make_fifo(const struct macos *m, char path[128])
 {
 	snprintf(path, 128, "%s/fifo", m->dir);
@@ -248,7 +248,7 @@ static inline int make_fifo(const struct macos *m, char path[128])
 	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* Waits for a line in the FIFO. The line shows that the process has the FIFO open. */
+/* Waits for a line in the FIFO, which shows that the background process has opened the FIFO. */
 static inline void await_holder(int fifo)
 {
 	struct pollfd p = {.fd = fifo, .events = POLLIN};

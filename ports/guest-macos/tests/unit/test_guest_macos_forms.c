@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the agent of macOS guests: envelopes, buffered frames, its control stream. */
+/* Tests the agent of macOS guests: envelopes, buffered frames, and the control stream. */
 #include "guest_macos_fixture.h"
 
 #include "base/limits.h"
@@ -20,7 +20,7 @@ static void exec_of_an_envelope(void **state)
 	json_decref(answer);
 }
 
-/* A command runs as the user of the test, or as nobody if the test runs as root. It has its own
+/* A command runs as the user of the test, or as nobody if the test runs as root. It has a new POSIX
  * session, the umask 0022, and /dev/null as its stdin. */
 static void who_a_command_is(void **state)
 {
@@ -113,7 +113,7 @@ static void bytes_that_are_no_text(void **state)
 	json_decref(answer);
 }
 
-/* At the timeout of a command all processes of its process group end, also those in the
+/* At the timeout of a command, all processes of its process group are killed, also those in the
  * background. */
 static void a_timeout_kills_the_whole_group(void **state)
 {
@@ -137,8 +137,8 @@ static void a_timeout_kills_the_whole_group(void **state)
 	await_gone(fifo);
 }
 
-/* The command leaves a process in the background, which lives on. The agent does not wait for the
- * end of that process. */
+/* A process that the command has started in the background still runs after the command's end. The
+ * agent does not wait for this process. */
 static void a_child_in_the_background(void **state)
 {
 	struct macos *m = *state;
@@ -248,8 +248,8 @@ static void a_client_that_asks_nothing(void **state)
 	hear_end(*state);
 }
 
-/* A command may take longer than the limit for idle connections. After the answer the agent waits
- * for another request until that limit, and then closes the connection. */
+/* A command may run longer than the limit for idle connections. After the answer the agent waits
+ * for another request until this limit has passed, and then closes the connection. */
 static void a_client_that_asks_nothing_more(void **state)
 {
 	struct macos *m = *state;
@@ -378,7 +378,7 @@ static void a_config_that_asks_for_more(void **state)
 		say_frame(m->control, wrong[i], strlen(wrong[i]));
 		assert_false(hear_more(m, m->control)); /* closed instead of ready */
 		say_text(m, "{\"op\":\"exec\",\"payload\":{\"command\":[\"true\"]}}\n");
-		json_decref(hear_line(m)); /* the agent itself goes on */
+		json_decref(hear_line(m)); /* the agent still runs after this */
 		assert_int_equal(macos_stop(state), 0);
 		assert_int_equal(macos_start(state), 0);
 	}

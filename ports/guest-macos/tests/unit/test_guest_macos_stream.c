@@ -24,7 +24,8 @@ static void hear_start(struct macos *m, json_int_t number)
 	json_decref(answer);
 }
 
-/* Reads frames of the type, and adds their bytes to `text` until it has `len` bytes. */
+/* Reads frames of the type `type` and appends their bytes to `text`, until `text` has `len`
+ * bytes. */
 static void hear_output(struct macos *m, uint8_t type, json_int_t number, char *text, size_t len)
 {
 	size_t got = 0;
@@ -70,8 +71,8 @@ static void stdin_and_output_as_they_come(void **state)
 	hear_output(m, AGENT_FRAME_STDERR, 1, text, 5);
 	assert_string_equal(text, "done\n");
 	json_decref(hear_exit(m, 1, 3));
-	/* The connection stays open after the exit, and the number 1 may be used for another
-	 * request. */
+	/* The connection stays open after the exit of the command, and the client may use the
+	 * number 1 for another request. */
 	say_json(m->fd, stream_request(1, "exit 4"));
 	hear_start(m, 1);
 	json_decref(hear_exit(m, 1, 4));
@@ -103,8 +104,8 @@ static void signals_and_cancels(void **state)
 	int fifo = make_fifo(m, path);
 	json_t *answer;
 
-	/* Sends the shell's stderr to /dev/null, since the shell may report there that a signal has
-	 * ended its sleep. */
+	/* Sends the shell's stderr to /dev/null, since some shells report on stderr that a signal
+	 * has ended `sleep`. */
 	say_json(m->fd, stream_request(1, "exec 2>/dev/null; trap 'echo hup; exit 9' HUP; echo up; "
 					  "while :; do sleep 0.1; done"));
 	hear_start(m, 1);
@@ -126,7 +127,7 @@ static void signals_and_cancels(void **state)
 	await_gone(fifo);
 }
 
-/* A client's commands end when the client goes away. */
+/* A client's commands are killed when the client closes its connection. */
 static void a_client_that_goes_away(void **state)
 {
 	struct macos *m = *state;
@@ -157,7 +158,7 @@ static void a_buffered_client_that_goes_away(void **state)
 	await_gone(fifo);
 }
 
-/* The client's command waits in its write() until the client reads, and nothing is lost. */
+/* The client's command waits in its write() until the client reads, and no output is lost. */
 static void a_client_that_does_not_read(void **state)
 {
 	enum { BYTES = 5000000 };
@@ -203,7 +204,7 @@ static void stdin_is_acknowledged(void **state)
 		json_decref(answer);
 	}
 	say_event(m, "stdin-close", 1);
-	while (*hear_frame(m, m->fd, &(size_t){0}) == '{') { /* the last ones */
+	while (*hear_frame(m, m->fd, &(size_t){0}) == '{') { /* the last acknowledgements */
 		answer = hear_json(m, m->fd);
 		text_is(answer, "event", "ack");
 		json_decref(answer);
@@ -299,7 +300,7 @@ static void the_same_number_twice(void **state)
 	json_decref(answer);
 }
 
-/* Each row is sent on its own connection, which the agent closes after the error. */
+/* Each entry is sent on a new connection, which the agent closes after the error. */
 static void bad_frames(void **state)
 {
 	static const struct {
@@ -337,7 +338,7 @@ static void bad_frames(void **state)
 	}
 }
 
-/* The bytes come one at a time, as a stream may bring them. */
+/* The bytes of the requests arrive one at a time. */
 static void a_slow_client(void **state)
 {
 	static const char text[] =
