@@ -34,9 +34,9 @@ struct streams {
 
 /* The serial console: this process's ends of two pipes. */
 struct serial {
-	int in, out; /* `in` is written for the guest, `out` has the guest's bytes; -1: closed */
-	/* The watches of `in` and `out` in the event loop. NULL: the pipe is not written or read
-	 * any more. */
+	int in, out; /* the input pipe and the output pipe of the guest; -1: closed */
+	/* The watches of `in` and `out` in the event loop. If a watch is NULL, its pipe is not
+	 * written or read any more. */
 	struct loop_watch *in_watch, *out_watch;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes calls to the machine, and handles the messages (letters, post.h) by which the machine's
- * queue answers. When the framework reports the end of the machine, the bytes that are still in the
+ * Makes calls to the machine, and handles the messages (post.h) by which the machine's queue
+ * answers. When the framework reports the end of the machine, the bytes that are still in the
  * guest's connections are delivered first. Only then the live supervisor gets the report.
  */
 #include <stdio.h>
@@ -109,9 +109,9 @@ static void on_letter_crashed(struct vm *vm, const struct letter *letter)
 }
 
 /* Handles the answer to a stop. If the machine cannot be stopped, it ends only when this process
- * exits. If the live supervisor has killed the machine, it waits only until a deadline, so nothing
- * more is done here. If the machine was stopped because of a fault, the live supervisor does not
- * expect an end, so the end is reported now. */
+ * exits. After a kill, the live supervisor waits only until a deadline, so this function does
+ * nothing more. If the machine was stopped because of a fault, the live supervisor does not expect
+ * an end, so the end is reported now. */
 static void on_letter_stopped(struct vm *vm, const struct letter *letter)
 {
 	char detail[sizeof(vm->detail)];

@@ -173,8 +173,8 @@ int plan_of_boot(const struct vm_boot *boot, struct plan *out, struct error *err
 
 /* --- by the names of a config ----------------------------------------------------------------- */
 
-/* Returns a copy of `path` if the file exists and this process may access it in the way `mode`
- * (access(2)). Otherwise returns NULL. The caller frees the copy. */
+/* Returns a copy of `path` if the file exists and this process may access it as `mode` says (see
+ * access(2)). Otherwise returns NULL. The caller frees the copy. */
 static char *name_that_is_there(const char *path, int mode)
 {
 	return path && access(path, mode) == 0 ? strdup(path) : NULL;

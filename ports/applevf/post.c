@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/list.h"
 
-/* A message in the queue of messages, which is called the box. */
+/* A message that waits for the event loop, in the list that is called the box. */
 struct posted {
 	struct list_link link;
 	struct letter letter;
@@ -19,9 +19,9 @@ struct posted {
 struct post {
 	pthread_mutex_t lock;
 	struct list box;
-	size_t count; /* the number of letters in the box */
+	size_t count; /* how many messages wait */
 	bool closed;
-	int ring[2]; /* a pipe; it has bytes if there may be messages in the box */
+	int ring[2]; /* a pipe; it has bytes if there may be messages */
 	struct loop_watch *watch;
 	letter_fn *fn;
 	void *data;

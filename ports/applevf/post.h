@@ -44,33 +44,34 @@ enum letter_kind {
 struct letter {
 	enum letter_kind kind;
 	struct error why; /* the reason of a failure; its code is ERR_NONE after a success */
-	uint64_t id;	  /* the id of a connection that the host has asked for */
+	uint64_t id;	  /* the id of a connection that the host has requested */
 	uint32_t port;	  /* the port of the host to which the guest has connected */
 	int fd;		  /* the connection's file descriptor, which the reader closes; -1: none */
-	void *connection; /* the framework's object for this connection, for vz_hang_up() */
-	/* The names of the channels that a quarantine has cut. The reader of the letter releases
+	void *connection; /* the framework's object of the connection, for vz_hang_up() */
+	/* The names of the channels that a quarantine has cut. The receiver of the message releases
 	 * the array. */
 	json_t *names;
 };
 
-#define LETTERS 2048 /* the largest number of letters in the box */
-/* How many places of the box are only for letters that are not about connections. */
+#define LETTERS 2048 /* the largest number of messages that may wait */
+/* How many messages can wait in addition if they are not about connections. */
 #define LETTERS_RESERVED 64
 
 struct post;
 
-/* Handles one letter. Called on the thread of the event loop. */
+/* Handles one message. Called on the thread of the event loop. */
 typedef void letter_fn(void *data, const struct letter *letter);
 
 struct post *post_new(struct loop *loop, letter_fn *fn, void *data, struct error *err);
-/* Puts a letter into the box. Any thread may call this function. Returns false if the box has no
- * room. In this case the caller must close the letter's file descriptor and release its objects. */
+/* Puts a message into the list of messages for the event loop. Any thread may call this function.
+ * Returns false if the list has no room. In this case the caller must close the message's file
+ * descriptor and release its objects. */
 bool post_send(struct post *post, const struct letter *letter);
-/* Handles the letters that are still in the box, and then closes the box. After that, post_send()
- * returns false. */
+/* Handles the messages that still wait, and then closes the list of messages. After that,
+ * post_send() returns false. */
 void post_close(struct post *post);
-/* Frees the box. Neither the event loop nor the dispatch queue may use the box any more. Accepts
- * NULL. */
+/* Frees the list of messages. Neither the event loop nor the dispatch queue may use it any more.
+ * Accepts NULL. */
 void post_free(struct post *post);
 
 #endif

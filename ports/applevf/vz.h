@@ -4,8 +4,8 @@
  * a serial dispatch queue. Calls to the machine, and its answers, run only on that queue
  * (developer.apple.com/documentation/virtualization/vzvirtualmachine/init(configuration:queue:)).
  * Each function below returns at once, unless its comment says that it waits. Its result comes
- * later as a message to the event loop (a letter, post.h). docs/applevf.md says what is known about
- * every class, selector and value that this code uses.
+ * later as a message to the event loop (post.h). docs/applevf.md says what is known about every
+ * class, selector and value that this code uses.
  */
 #ifndef BACKEND_APPLEVF_VZ_H
 #define BACKEND_APPLEVF_VZ_H
@@ -27,8 +27,8 @@ struct vz_host {
 	bool entitled;
 	/* true: this program has the entitlement com.apple.vm.networking */
 	bool entitled_to_bridge;
-	/* true: the framework is the stand-in of the tests, which is recognised by a class that the
-	 * real framework does not have. */
+	/* true: the framework is the stand-in of the tests. It has a class that the real framework
+	 * does not have. */
 	bool stand_in;
 	char version[VZ_TEXT]; /* the version of macOS, and so of the framework */
 	/* the smallest and largest memory of a machine, in bytes; 0 if there is no framework */
@@ -70,14 +70,14 @@ void vz_set_memory(struct vz *vz, int64_t mib);
 void vz_share(struct vz *vz, const char *path, bool read_only);
 /* Cuts every connection between the guest and the host: cards, shares, listeners and sockets. */
 void vz_sever(struct vz *vz);
-/* Connects to a port of the guest. The answer is a LETTER_CONNECTED with `id`. */
+/* Connects to a port of the guest. The answer is a message LETTER_CONNECTED with the same `id`. */
 void vz_connect(struct vz *vz, uint32_t port, uint64_t id);
-/* Closes a connection. `connection` is a member of a letter, and must not be used after this call.
- * The caller closes the file descriptor of the same letter. */
+/* Closes a connection. `connection` is from a message of the queue, and must not be used after this
+ * call. The caller closes the file descriptor of the same message. */
 void vz_hang_up(struct vz *vz, void *connection);
 /* Stops the machine if it still runs, and waits up to LIMIT_VMM_END_MS milliseconds until it has
- * stopped. No letter comes after this call. Also frees the struct post that vz_new() got. Accepts
- * NULL. */
+ * stopped. No message of the queue comes after this call. Also frees the struct post that vz_new()
+ * got. Accepts NULL. */
 void vz_free(struct vz *vz);
 
 #endif

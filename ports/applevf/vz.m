@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes, runs and ends a machine, by the framework's object. */
+/* Makes, runs and ends a machine, by the methods of the framework's VZVirtualMachine. */
 #include "applevf/vz_machine.h"
 
 #include <stdlib.h>

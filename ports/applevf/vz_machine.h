@@ -21,7 +21,7 @@
 	VZVirtualMachine *machine;
 	VZVirtioSocketListener *listener;
 	NSMutableArray *connections; /* connections whose descriptors the loop has */
-	uint32_t *ports;	     /* the ports for which the listener is set */
+	uint32_t *ports;	     /* the host's ports to which the guest may connect */
 	size_t port_count;
 	int serial_in, serial_out;
 	/* How many starts, pauses, resumes and stops have not finished yet. */

@@ -37,7 +37,7 @@
 
 /* The file descriptors that PID 1 gives to the agent. */
 enum agent_fd {
-	AGENT_FD_LISTEN = 3, /* the listener of vsock port 2222, or the virtio-serial port */
+	AGENT_FD_LISTEN = 3, /* listens on vsock port 2222, or is the virtio-serial port */
 	AGENT_FD_INIT,	     /* a socket to PID 1, for the bytes INIT_POWER_OFF and INIT_STOPPING */
 	AGENT_FD_PROGRAM,    /* this program's file, which the root file system may not have */
 	AGENT_FD_LINK,	     /* the link to the host; closed if there is no link */

@@ -154,8 +154,8 @@ static json_t *readiness_json(const struct record *record, const struct config *
 		guest = readiness_signal(true, ready_at, "the guest reported ready", NULL);
 		shell = agent_signal(told->runtime);
 	}
-	/* Releases `shell` here. Otherwise the json_put() below would take over its reference, but
-	 * after this failure that call is not made. */
+	/* Releases `shell`, because the json_put() below, which takes over the reference, is not
+	 * called after this failure. */
 	if (json_put(readiness, "guestReady", guest, err) < 0) {
 		json_decref(shell);
 		return NULL;

@@ -11,7 +11,7 @@
 #include "hyperv/windows/tcp.h"
 #include "supervisor/refusals.h"
 
-/* The memory of a machine must be a multiple of this number of MiB (github.com/microsoft/WSL,
+/* The memory of a machine must be a multiple of MEMORY_STEP_MIB MiB (github.com/microsoft/WSL,
  * src/windows/service/exe/HcsVirtualMachine.cpp). */
 #define MEMORY_STEP_MIB 2
 

@@ -33,7 +33,7 @@ void manifest_drop(struct manifest *manifest)
 }
 
 /* Returns true if workspace.json or runtime.json shows that the VHD was booted. The live supervisor
- * (keeper) writes vmId to runtime.json right before the machine starts. The next start writes a new
+ * writes vmId to runtime.json right before the machine starts. The next start writes a new
  * runtime.json with the member `booted`. The next prepare removes runtime.json, and writes the
  * member `booted` to workspace.json. */
 bool disk_was_booted(const struct record *record, const json_t *document)

@@ -26,10 +26,9 @@ struct start {
 	const struct request *request;
 	struct record record;
 	struct inputs inputs;
-	/* For start: the pipe with the reports of the keeper (the live supervisor), which is
-	 * another process. */
+	/* For start: the pipe with the reports of the live supervisor, which is another process. */
 	HANDLE report;
-	struct keeper *keeper; /* for run: the keeper, which is in this process */
+	struct keeper *keeper; /* for run: the live supervisor in this process */
 };
 
 /* --- under the lock ----------------------------------------------------------------------------

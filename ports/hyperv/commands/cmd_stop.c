@@ -52,16 +52,16 @@ static enum pipe_word word_of(enum command command)
 					 : PIPE_KILL;
 }
 
-/* Ends the live supervisor (keeper). The caller must not hold the lock, since the keeper needs the
- * lock to record the end. Sets *forced to true if the keeper had to be killed. */
+/* Ends the live supervisor. The caller must not hold the lock, since the live supervisor needs the
+ * lock to record the end. Sets *forced to true if the live supervisor had to be killed. */
 static int end_keeper(HANDLE pipe, const char *system_id, enum command command, bool *forced,
 		      struct error *err)
 {
 	DWORD patience = (DWORD)limit_get(LIMIT_KILL_MS);
 	struct error why = {0};
 
-	/* Waits longer for halt and stop, since the keeper first gives the guest LIMIT_HALT_MS
-	 * milliseconds to end. */
+	/* Waits longer for halt and stop, since the live supervisor first gives the guest
+	 * LIMIT_HALT_MS milliseconds to end. */
 	if (command != COMMAND_KILL)
 		patience += (DWORD)limit_get(LIMIT_HALT_MS);
 	if (pipe_say(pipe, word_of(command), &why) == 0 && pipe_wait_end(pipe, patience, &why) == 0)
@@ -131,8 +131,8 @@ static int note_end(struct record *record, enum state wanted, bool had_machine, 
 }
 
 /* Finishes the command. The caller holds the lock. Records the end of the machine if neither the
- * keeper nor another command has recorded this end. `ended` is the name of the machine that was
- * ended, or NULL if no machine ran. */
+ * live supervisor nor another command has recorded this end. `ended` is the name of the machine
+ * that was ended, or NULL if no machine ran. */
 static int conclude_keeper_end(struct record *record, enum state wanted, const char *ended,
 			       bool forced, struct error *err)
 {
@@ -142,8 +142,8 @@ static int conclude_keeper_end(struct record *record, enum state wanted, const c
 		return store_exists(&record->store) ? -1 : 0;
 	if (had_machine && check_same_machine(record, ended, err) < 0)
 		return -1;
-	/* If the keeper has died, record_settle() records the end. If this command has killed the
-	 * keeper (`forced`), note_end() records the end. */
+	/* If the live supervisor has died, record_settle() records the end. If this command has
+	 * killed the live supervisor (`forced`), note_end() records the end. */
 	if (!forced && record_settle(record, err) < 0)
 		return -1;
 	if (!is_recorded_already(record, wanted, had_machine))

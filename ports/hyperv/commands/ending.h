@@ -5,12 +5,12 @@
 #include "hyperv/keeper/pipe.h"
 #include "hyperv/store/record.h"
 
-/* Connects to the pipe of the machine's live supervisor (keeper). The caller closes the handle.
- * Returns INVALID_HANDLE_VALUE with err set on failure. ERR_NOT_FOUND means that the machine has no
- * keeper. */
+/* Connects to the pipe of the machine's live supervisor. The caller closes the handle. Returns
+ * INVALID_HANDLE_VALUE with err set on failure. ERR_NOT_FOUND means that the machine has no live
+ * supervisor. */
 HANDLE ending_connect(const struct record *record, struct error *err);
-/* Waits until the live supervisor (keeper) exits, which has already recorded the end of its
- * machine. Fails with ERR_UNAVAILABLE if it has not exited in time. */
+/* Waits until the live supervisor exits. It must have recorded the end of its machine already.
+ * Fails with ERR_UNAVAILABLE if it has not exited in time. */
 int ending_wait_over(const struct record *record, struct error *err);
 
 #endif

@@ -14,17 +14,18 @@ int prepare_workspace(struct record *record, const struct request *request, stru
 /* The contents of workspace.json. The strings in `config` belong to `document`. */
 struct manifest {
 	json_t *document;
-	const json_t *artifacts; /* a borrowed part of `document` */
+	const json_t *artifacts; /* belongs to `document` */
 	struct config config;
 };
-/* Loads workspace.json. The caller calls manifest_drop(). ERR_NOT_FOUND: nothing was prepared. */
+/* Loads workspace.json. The caller must call manifest_drop(). Fails with ERR_NOT_FOUND if the
+ * workspace was not prepared. */
 int manifest_load(const struct record *record, struct manifest *out, struct error *err);
-/* Returns true if no guest can have written to the root's VHD, so that the VHD must still be equal
- * to its source. The state does not tell this, since stop and kill also change the state of a
- * machine that was never started. */
+/* Returns true if no guest can have written to the VHD of the root file system. The VHD must then
+ * still be equal to its source. The recorded state does not show this, since stop and kill also
+ * change the state of a machine that was never started. */
 bool disk_is_new(const struct record *record, const struct manifest *manifest);
-/* Returns true if a machine was started with the root's VHD after the VHD was made. `document` is
- * workspace.json, or NULL. */
+/* Returns true if a machine was started with the VHD of the root file system after the VHD was
+ * made. `document` is workspace.json, or NULL. */
 bool disk_was_booted(const struct record *record, const json_t *document);
 void manifest_drop(struct manifest *manifest); /* accepts a zeroed manifest */
 

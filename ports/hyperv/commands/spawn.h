@@ -4,14 +4,14 @@
 
 #include "hyperv/store/store.h"
 
-/* Starts this program as the live supervisor (keeper) of the workspace (keeper_main()). The keeper
- * does not get the console of this process. Returns the read end of a pipe with the keeper's
- * reports, which the caller closes, or INVALID_HANDLE_VALUE with err set. The keeper's stderr is
- * the file supervisor.log. The keeper inherits no other handles. */
+/* Starts this program as the live supervisor of the workspace (keeper_main()). The live supervisor
+ * does not get the console of this process. Returns the read end of a pipe with its reports, which
+ * the caller closes, or INVALID_HANDLE_VALUE with err set. Its stderr is the file supervisor.log.
+ * It inherits no other handles. */
 HANDLE spawn_keeper(const struct store *store, const char *state_dir, const char *id,
 		    struct error *err);
-/* The first option of the keeper's command line. The number of the handle for its reports follows
- * it. */
+/* The first option on the command line of a live supervisor. The number of the handle for its
+ * reports follows the option. */
 #define KEEPER_OPTION "--keeper-reports-to="
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes and checks virtual hard disks in files. */
+/* Makes and checks files that are virtual hard disks (VHD). */
 #ifndef HYPERV_VHD_FILE_H
 #define HYPERV_VHD_FILE_H
 

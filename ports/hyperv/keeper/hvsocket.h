@@ -18,8 +18,8 @@ SOCKET hvsocket_listen(const struct guid *vm, uint32_t port, int backlog, struct
 /* Connects to a port of the guest within `ms` milliseconds. Without this limit connect() could wait
  * for ever for a guest that does not answer. Returns INVALID_SOCKET with err set on failure. */
 SOCKET hvsocket_connect(const struct guid *vm, uint32_t port, ULONG ms, struct error *err);
-/* Sets how many milliseconds one call on the socket may wait. `way` is SO_RCVTIMEO or
- * SO_SNDTIMEO. */
+/* Sets how many milliseconds a call that receives or sends on the socket may wait. `way` is
+ * SO_RCVTIMEO for receiving or SO_SNDTIMEO for sending. */
 int hvsocket_timeout(SOCKET socket, int way, DWORD ms, struct error *err);
 int hvsocket_send(SOCKET socket, const void *data, size_t len, struct error *err);
 

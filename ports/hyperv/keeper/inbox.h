@@ -20,7 +20,7 @@ enum notice_kind {
 	NOTICE_ENDING,	/* the guest has announced an orderly end */
 	NOTICE_LOST,	/* the control stream has ended; `why` is the reason */
 	NOTICE_BROKEN,	/* the guest has broken the protocol; `why` says how */
-	NOTICE_EXITED,	/* the machine has ended; `why` is its exit type */
+	NOTICE_EXITED,	/* the machine has ended; `why` is the exit type of HCS */
 	NOTICE_NOTHING, /* no notice came before the deadline */
 };
 

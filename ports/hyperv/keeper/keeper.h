@@ -15,18 +15,18 @@
 #include "base/error.h"
 
 struct keeper;
-/* Reads workspace.json and runtime.json, and opens the keeper's pipe. From then on other commands
- * see that the workspace is alive. The caller holds the command lock. The result is never freed.
- * Returns NULL with err set on failure. */
+/* Reads workspace.json and runtime.json, and opens the pipe of the live supervisor. From then on
+ * other commands see that the workspace is alive. The caller holds the command lock. The result is
+ * never freed. Returns NULL with err set on failure. */
 struct keeper *keeper_begin(const char *state_dir, const char *id, struct error *err);
 /* Creates and starts the machine, waits for its end, and records the end. Calls ready() when the
  * guest is ready. `ready` may be NULL. Returns -1 with err set if the machine could not be started,
  * or if the machine or its guest has failed. */
 int keeper_keep(struct keeper *keeper, void (*ready)(void *data), void *data, struct error *err);
 
-/* The main function of a keeper process. `report` is the number of a handle. The keeper writes
- * lines to this handle: "alive", "ready", and, after a failure, an error as JSON. Returns the exit
- * code of the process. */
+/* The main function of a process that is a live supervisor. `report` is the number of a handle. The
+ * process writes lines to this handle: "alive", "ready", and, after a failure, an error as JSON.
+ * Returns the exit code of the process. */
 int keeper_main(const char *report, const char *state_dir, const char *id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of the live supervisor (keeper). Only its main thread reads and writes this state. */
+/* The state of the live supervisor. Only its main thread reads and writes this state. */
 #ifndef HYPERV_KEEPER_IMPL_H
 #define HYPERV_KEEPER_IMPL_H
 
@@ -19,9 +19,9 @@ enum awaited {
 	AWAIT_NOTHING,
 	AWAIT_READY,	  /* the guest becomes ready after its start */
 	AWAIT_RESULT,	  /* the guest sends the result of a workload that has a time limit */
-	AWAIT_EXIT,	  /* a machine whose control stream has ended exits */
-	AWAIT_HALT,	  /* a guest that was asked to switch itself off does so */
-	AWAIT_TERMINATED, /* a machine that was terminated exits */
+	AWAIT_EXIT,	  /* the machine exits after its control stream has ended */
+	AWAIT_HALT,	  /* the guest switches itself off, as it was asked to */
+	AWAIT_TERMINATED, /* the machine exits after it was terminated */
 };
 
 struct keeper {
@@ -60,7 +60,8 @@ void keeper_late(struct keeper *keeper);
  * If the machine has failed, sets *failure to the error. */
 enum state keeper_outcome(struct keeper *keeper, char *detail, size_t size, struct error *failure);
 
-/* Writes a line to stderr, which is supervisor.log if the keeper is a separate process. */
+/* Writes a line to stderr. If the live supervisor is a separate process, its stderr is the file
+ * supervisor.log. */
 void keeper_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Takes the command lock and records a state. */
 void keeper_note(struct keeper *keeper, enum state state, const char *detail);

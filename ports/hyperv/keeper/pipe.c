@@ -27,7 +27,7 @@ struct pipe_server {
 	void *data;
 };
 
-/* Serves one client after another. Reads the bytes of a client until it closes the pipe. */
+/* Serves one client after another. Reads the bytes of a client until the client closes the pipe. */
 static DWORD WINAPI serve_clients(void *context)
 {
 	struct pipe_server *server = context;
@@ -90,9 +90,9 @@ bool pipe_is_there(const char *system_id)
 	return name && (WaitNamedPipeW(name, 1) || GetLastError() != ERROR_FILE_NOT_FOUND);
 }
 
-/* Connects to the keeper's pipe. After the keeper has died, another program can create a pipe with
- * the same name. Because of SECURITY_ANONYMOUS, that program cannot use the rights of an
- * administrator who connects to its pipe ("Impersonation Levels", learn.microsoft.com,
+/* Connects to the pipe of a live supervisor. After the live supervisor has died, another program
+ * can create a pipe with the same name. Because of SECURITY_ANONYMOUS, that program cannot use the
+ * rights of an administrator who connects to its pipe ("Impersonation Levels", learn.microsoft.com,
  * windows/win32/secauthz). */
 HANDLE pipe_connect(const char *system_id, struct error *err)
 {
@@ -131,8 +131,8 @@ int pipe_say(HANDLE pipe, enum pipe_word word, struct error *err)
 	return 0;
 }
 
-/* Waits until the keeper has exited. Reads from the pipe for this purpose: the keeper writes
- * nothing, so the read returns only when the pipe breaks. */
+/* Waits until the live supervisor has exited. Reads from the pipe for this purpose. The live
+ * supervisor writes nothing, so the read returns only when the pipe breaks. */
 int pipe_wait_end(HANDLE pipe, DWORD timeout_ms, struct error *err)
 {
 	autohandle HANDLE done = CreateEventW(NULL, TRUE, FALSE, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection to the service: one connection of this process to broker.py. A request is a line
- *of JSON. The service sends lines of words, each followed by a document of LENGTH bytes:
+ * The connection of this process to the service, which is broker.py. A request is one line of JSON.
+ * The service sends lines of the following forms. Each line is followed by a document of LENGTH
+ * bytes:
  *
  *	accepted NUMBER HRESULT LENGTH   the service has begun the request, or refuses it
  *	done OPERATION HRESULT LENGTH    an operation has ended with this result

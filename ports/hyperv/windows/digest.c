@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes digests and random bytes, by functions of Windows (bcrypt.dll). */
+/* Makes digests and random bytes, with Windows' library bcrypt.dll. */
 #include "hyperv/windows/digest.h"
 
 #include <errno.h>

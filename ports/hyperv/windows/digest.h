@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for digests and random bytes, which Windows makes (bcrypt.dll). */
+/* Functions that make digests and random bytes, with Windows' library bcrypt.dll. */
 #ifndef HYPERV_WINDOWS_DIGEST_H
 #define HYPERV_WINDOWS_DIGEST_H
 

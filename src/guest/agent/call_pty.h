@@ -10,7 +10,7 @@
 int call_pty(struct conn *conn, struct request *request, struct error *err);
 /* Returns the call of the terminal that is open on the connection, or NULL if none is open. */
 struct call *call_pty_open(const struct conn *conn);
-/* Handles an event of the client for the terminal, and takes over the event's contents. */
+/* Handles an event that the client has sent for the terminal. Frees the event's contents. */
 void call_pty_event(struct call *call, struct pty_event *event);
 
 #endif

@@ -53,7 +53,7 @@ struct conn_form {
 struct conns {
 	struct loop *loop;
 	struct list live, dead;
-	size_t count; /* the number of live connections */
+	size_t count; /* the number of connections that have not ended */
 	/* The form of a connection whose first byte has not come yet. */
 	const struct conn_form *unknown;
 	/* The state that the functions for starting calls use. */
@@ -121,25 +121,25 @@ struct call {
 	uint64_t number;
 	struct stdin_window *window; /* the flow control of stdin; NULL: the client uses none */
 	struct stdin_window own; /* a window that only this call uses; `window` may point to it */
-	/* The client has sent the end of stdin, and the command's stdin was closed. */
+	/* The client sends no more stdin, and the command's stdin was closed. */
 	bool stdin_told_over;
 	bool told; /* the client was sent how the command ended */
 };
 
 void conns_init(struct conns *conns, struct loop *loop, const struct conn_form *unknown);
-/* Frees the connections that have ended. Must be called between rounds of the loop. */
+/* Frees the connections that have ended. Must be called between two rounds of the event loop. */
 void conns_sweep(struct conns *conns);
 /* Returns true if no connection has a message that must still be sent. */
 bool conns_are_quiet(const struct conns *conns);
 void conns_end(struct conns *conns); /* ends all connections at once */
 
-/* Makes a connection of the socket `fd`, and takes over `fd`. */
+/* Makes a connection from the socket `fd`. Takes ownership of `fd`. */
 struct conn *conn_new(struct conns *conns, int fd, struct error *err);
-/* Makes a connection of a stream of the mux, and takes over the stream. */
+/* Makes a connection from a stream of the mux. Takes ownership of the stream. */
 struct conn *conn_new_carried(struct conns *conns, struct mux_stream *stream, struct error *err);
 void conn_end(struct conn *conn); /* ends the connection at once; conns_sweep() frees its memory */
 
-/* Functions that the forms of connections call. */
+/* Functions that the code of the two forms (envelopes.c, frames.c) calls. */
 void conn_set_form(struct conn *conn, const struct conn_form *form);
 /* Records that a request has come, so that the connection is not closed as idle. */
 void conn_asked(struct conn *conn);

@@ -63,7 +63,7 @@ struct mux {
 	uint32_t next_port;
 	struct list buckets[MUX_BUCKETS]; /* a hash table of all streams */
 	struct list listeners;
-	struct list due;     /* streams whose holders must be told an event */
+	struct list due;     /* streams with an event that their holders do not know yet */
 	struct list wanting; /* streams whose packets had no room in the port */
 	struct mux_stream *telling;
 	void (*anew)(void *data); /* the function of mux_watch_host(); NULL: there is none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The streams of the mux, and the events that their holders get. The holder of a stream is the code
- * that reads from the stream and writes to it. */
+/* The streams of the mux, and the events that the holders of streams get. The holder of a stream is
+ * the code that reads from the stream and writes to it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

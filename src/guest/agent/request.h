@@ -64,7 +64,7 @@ struct request {
 	 * is about. The number is 0 if the message has none. */
 	uint64_t number;
 
-	const char *exec; /* the exec's id, for ATTACH and EXEC; NULL: the client gave no id */
+	const char *exec; /* for ATTACH and EXEC: the exec's id; NULL: the client gave none */
 	/* For EXEC: how many milliseconds the command may run without a client. 0: the command ends
 	 * when its connection ends. */
 	uint64_t grace_ms;
@@ -92,8 +92,8 @@ struct request {
 	/* For EXEC: the container in which the command runs, or which it creates. NULL: the command
 	 * runs in no container. */
 	struct contained *contained;
-	const char *guest_path; /* the file's path, for COPYOUT, WRITE, LIST and STAT */
-	int signal;		/* the number of the signal, for SIGNAL */
+	const char *guest_path; /* for COPYOUT, WRITE, LIST and STAT: the file's path */
+	int signal;		/* for SIGNAL: the number of the signal */
 };
 
 /* Decodes the envelope form: {"op":S,"payload":{...}}. */

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Execs that go on when their connection ends. Each has an id. The bytes of an exec's output are
- * counted, and are kept until the client has acknowledged them. The bytes of stdin that the exec
- * has taken are also counted. So a client whose connection broke can attach again, and no byte is
- * lost or comes twice in either direction. An exec has two states:
+ * Execs that continue when their connection ends. Each exec has an id. The bytes of an exec's
+ * output are counted, and are kept until the client has acknowledged them. The bytes of stdin that
+ * the command has read are also counted. So a client whose connection broke can attach again, and
+ * each byte of output and of stdin arrives exactly once. An exec has two states:
  *
- *   attached   A call on a connection is the client of the exec. If another client attaches, the
- *              newest client gets the exec, and the older client is told. Most likely both are the
- *              same client, and the agent has not noticed yet that the older connection is broken.
- *   detached   The exec has no client, and the grace time runs. The command goes on. If the ring
+ *   attached   The exec has a client, which is a call on a connection. If another client attaches,
+ *              the newest client gets the exec, and the older client gets a message. Most likely
+ *              both are the same client, and the agent has not noticed yet that the older
+ *              connection is broken.
+ *   detached   The exec has no client, and the grace time runs. The command continues. If the ring
  *              is full of bytes that were not acknowledged, the command waits in its write(), so
- *              that no output is dropped. If the command ends, its exit and its output are kept.
- *              After the grace time they are dropped, and a command that still runs is killed with
- *              all its descendants.
+ *              that no output is dropped. If the command exits, its exit code and its output are
+ *              kept. After the grace time they are dropped, and a command that still runs is
+ *              killed with all its descendants.
  *
- * An exec is over for good when the client releases it.
+ * When the client releases an exec, the exec ends for good.
  */
 #ifndef GUEST_RESUMABLE_H
 #define GUEST_RESUMABLE_H

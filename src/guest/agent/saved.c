@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prepares a machine to be saved, and handles that a machine was restored.
+ * Prepares a machine to be saved, and prepares a restored machine for its new host.
  *
  * The machine of a template must be idle when it is saved. No command runs, no connection is open,
  * and all records were sent, since otherwise the host of a restored machine would get them. All

@@ -56,8 +56,8 @@ void workload_begin(struct workload *workload, struct request *request, bool att
  * if it has a client already. */
 int workload_attach(struct workload *workload, struct conn *conn, const struct request *request,
 		    struct error *err);
-/* Sends a result that was not sent yet for the sake of the client. Called when the machine is about
- * to end. */
+/* Sends the result if it was not sent yet because the client is still connected. Called when the
+ * machine is about to end. */
 void workload_release(struct workload *workload);
 void workload_free(struct workload *workload);
 

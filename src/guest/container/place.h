@@ -20,7 +20,8 @@ int place_open(int root, const char *path, struct error *err);
  * a missing last component becomes an empty file. */
 int place_make(int root, const char *path, bool file, struct error *err);
 
-/* Writes a path to `out` by which mount(2) finds the file of the descriptor `fd`. */
+/* Writes a path of the form /proc/self/fd/N to `out`, so that mount(2) can use the file of the
+ * descriptor `fd`. */
 #define PLACE_NAME 32
 void place_name(int fd, char out[PLACE_NAME]);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sets the rights of a contained program in this order:
+ * Sets the rights of a program in a container, in this order:
  *
- *   1. The bounding set is reduced while this process still has the right to do so.
- *   2. If the program may get new privileges, the filter is loaded here. Loading it needs
- *      CAP_SYS_ADMIN, which step 3 takes away.
- *   3. The user and group ids are changed. The permitted set is kept over the change.
- *   4. The new user enters the working directory. If the user may not enter it, the process stays
- *      in that directory, which it has entered before step 1, as in runc.
+ *   1. The capability bounding set is reduced. Later this process has no right to do so.
+ *   2. If the program may get new privileges, the system call filter is loaded here. Loading it
+ *      needs CAP_SYS_ADMIN, which step 3 takes away.
+ *   3. The user and group ids are changed. The permitted capabilities are kept over the change.
+ *   4. The new user enters the working directory. If the user may not enter the directory, the
+ *      process stays in it, since it has entered the directory before step 1, as in runc.
  *   5. The other capability sets are set.
- *   6. If the program may not get new privileges, no_new_privs is set, and then the filter is
- *      loaded, which needs no capability after that.
+ *   6. If the program may not get new privileges, no_new_privs is set, and then the system call
+ *      filter is loaded. With no_new_privs this needs no capability.
  */
 #include "guest/container/rights.h"
 

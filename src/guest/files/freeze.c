@@ -45,8 +45,8 @@ static void keep_frozen(int fs, int told, int tell)
 	int cgroup;
 
 	setsid();
-	/* If the keeper cannot leave the command's cgroup, the keeper can be killed before it thaws
-	 * the file system. The file system then stays frozen until the host ends the session. */
+	/* If this process cannot leave the command's cgroup, it can be killed before it thaws the
+	 * file system. The file system then stays frozen until the host ends the session. */
 	cgroup = open("/sys/fs/cgroup/cgroup.procs", O_WRONLY | O_CLOEXEC);
 	if (cgroup >= 0)
 		(void)!write(cgroup, "0", 1);
@@ -64,8 +64,8 @@ static void keep_frozen(int fs, int told, int tell)
 	_exit(0);
 }
 
-/* Returns the next byte that the keeper has sent. Returns KEEPER_FAILED if the keeper has exited
- * without sending a byte. */
+/* Returns the next byte that the child process (the keeper) has sent. Returns KEEPER_FAILED if the
+ * child has exited without sending a byte. */
 static char hear_byte(int fd)
 {
 	char what = KEEPER_FAILED;
@@ -86,8 +86,8 @@ static int start_keeper(int fs, int *tell, int *told, struct error *err)
 	if (pid < 0)
 		return error_errno(err, errno, "fork");
 	if (pid == 0) {
-		/* The keeper must close its copies of the command's stdin, stdout and stderr.
-		 * Otherwise the agent would wait for the keeper before it reports the end of the
+		/* The child must close its copies of the command's stdin, stdout and stderr.
+		 * Otherwise the agent would wait for the child before it reports the end of the
 		 * command. */
 		int null = open("/dev/null", O_RDWR);
 

@@ -220,7 +220,7 @@ static void on_agent_deadline(struct loop *loop, void *data)
 	struct pid1 *p = data;
 
 	if (p->killed)
-		power_off(); /* a process that SIGKILL does not end hangs in the kernel */
+		power_off(); /* only a process that hangs in the kernel survives SIGKILL */
 	p->killed = true;
 	kill(-1, SIGKILL);
 	if (!loop_add_timer(loop, clock_mono_ns() + END_SLACK_NS, on_agent_deadline, p, NULL))
@@ -299,7 +299,7 @@ static void on_power_key(struct loop *loop, int fd, uint32_t events, void *data)
 }
 
 /* Runs PID 1 in the root file system until the machine ends. Returns only on failure. `shell` is
- * true if PID 1 must keep a shell on the console. */
+ * true if PID 1 must run a shell on the console. */
 static int pid1_run(int program_fd, bool shell, struct error *err)
 {
 	const int power[] = {SIGUSR1, SIGUSR2, SIGPWR, SIGRTMIN + 4, SIGINT};

@@ -44,7 +44,7 @@ struct job_end {
 	bool timed_out;
 	bool killed; /* a timeout or job_kill() has killed the command */
 	int64_t elapsed_ms;
-	int64_t started_ns, ended_ns; /* wall-clock times of start and end, in ns */
+	int64_t started_ns, ended_ns; /* times of start and end, in ns since 1970 */
 	char start_error[512];	      /* the reason why the program never ran; "": it ran */
 };
 

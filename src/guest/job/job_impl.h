@@ -29,7 +29,7 @@ struct job {
 	struct proc proc;
 	struct cgroup cgroup;
 	struct cgroup_tree
-		*cgroups; /* the tree of the cgroup; NULL: the cgroup was given in the job_spec */
+		*cgroups; /* the cgroup's tree; NULL: the job_spec has the cgroup itself */
 	pid_t session;	  /* the command's pid, which is also its POSIX session id */
 	struct loop_watch *exit_watch, *timeout, *drain_timer;
 	int status_fd;

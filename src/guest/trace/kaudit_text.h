@@ -3,8 +3,8 @@
  * Reads one record of the kernel's audit. Netlink delivers it in this form:
  * "audit(1364481363.243:24287): key=value ...". The kernel writes the keys. Many values, such as
  * file names and arguments, come from a program of the guest. The kernel writes such a value in
- * quotes if all of its bytes are printable, and otherwise as hexadecimal digits. The functions are
- * pure.
+ * quotes if it has no space, quote or control character, and otherwise as hexadecimal digits. The
+ * functions are pure.
  */
 #ifndef GUEST_KAUDIT_TEXT_H
 #define GUEST_KAUDIT_TEXT_H

@@ -55,7 +55,7 @@
 - (void)setBalloonTarget:(uint64_t)target;
 - (void)lostNetwork:(VZNetworkDevice *)device error:(NSError *)error;
 
-/* Methods that the runner calls. */
+/* Methods that the StandinRunner calls. */
 - (void)runnerIsReady;
 - (void)runnerEnded:(BOOL)byGuest;
 

@@ -74,8 +74,8 @@
 	[self settle];
 }
 
-/* Begins the next step that replaces the present share by the wanted share. When a step is
- * finished, this method is called again. */
+/* Begins the next step that replaces the present share by the share that the client wants. When a
+ * step is finished, this method is called again. */
 - (void)settle
 {
 	if (!_running)

@@ -12,9 +12,10 @@
 	StandinMonitor *_monitor;
 	NSMutableArray *_words;	      /* the command line of QEMU */
 	NSMutableArray *_keeperWords; /* the keeper's command line */
-	/* File descriptors for the keeper, which this process closes afterwards. */
+	/* File descriptors for the process that starts QEMU. This process closes them
+	 * afterwards. */
 	NSMutableArray *_given;
-	NSMutableArray *_lent; /* file descriptors for the keeper, which stay open here */
+	NSMutableArray *_lent; /* like _given, but they stay open in this process */
 	NSMutableArray *_plugs;
 	int _lifeline;
 	BOOL _guestEnded;
@@ -34,7 +35,7 @@
 
 @end
 
-/* Methods for the code that makes the command lines of a machine (guest.h). */
+/* Methods for the code in guest.h, which makes the command lines of a machine. */
 @interface StandinRunner (Parts)
 - (void)word:(NSString *)word value:(NSString *)format, ... NS_FORMAT_FUNCTION(2, 3);
 /* Methods that add a file descriptor to _given or to _lent. They return its number, which is the
@@ -42,8 +43,8 @@
 - (int)give:(int)fd;
 - (int)lend:(int)fd;
 - (void)forQemu:(int)fd;
-/* Methods that make the keeper start the process of a share. After prepareShare: the process starts
- * together with QEMU, after plugShare: at once. */
+/* Methods that start the process of a share. After prepareShare: the process starts together with
+ * QEMU, after plugShare: at once. */
 - (void)prepareShare:(StandinShare *)share;
 - (BOOL)plugShare:(StandinShare *)share;
 @end

@@ -99,8 +99,8 @@ static BOOL make_pair(int type, int fds[2])
 
 /* --- the machine's parts --------------------------------------------------------------------- */
 
-/* Gives the keeper (the process that starts QEMU) a copy of the file descriptor. A copy is needed
- * because the client may close the original, and because the original may be 0, 1 or 2. */
+/* Gives the process that starts QEMU a copy of the file descriptor. A copy is needed because the
+ * client may close the original, and because the original may be 0, 1 or 2. */
 - (int)giveCopy:(NSFileHandle *)handle
 {
 	return [self give:fcntl([handle fileDescriptor], F_DUPFD_CLOEXEC, 3)];
@@ -263,8 +263,8 @@ static void plain_signals(posix_spawnattr_t *attributes)
 	posix_spawnattr_destroy(&attributes);
 	if (error)
 		return error;
-	/* Waits for the process, which exits after it has started the keeper as its child. Another
-	 * thread may have waited for the process already, so an error is ignored. */
+	/* Waits for the process, which exits after it has started another process as its child.
+	 * Another thread may have waited for the process already, so an error is ignored. */
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		continue;
 	return 0;

@@ -4,8 +4,8 @@
  * The keeper starts QEMU and QEMU's companions, and each of these gets SIGKILL when the keeper
  * exits (PR_SET_PDEATHSIG). The kernel sends this signal as soon as the thread that started the
  * process ends, even if the keeper still runs. So the keeper has only one thread. The keeper copies
- * the bytes of the serial port. It ends all its processes when the client, which wanted the
- * machine, has exited or has closed the lifeline.
+ * the bytes of the serial port. It ends all its processes when the client for which the machine
+ * runs has exited or has closed the lifeline.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 enum { SHARES_MAX = 16, QEMU_FDS_MAX = 128 };
 
 struct serial_port {
-	int qemu;    /* the keeper's socket to QEMU's serial port; -1: none */
+	int qemu;    /* this process's socket to QEMU's serial port; -1: none */
 	int in, out; /* the client's file descriptors; -1: none */
 };
 
@@ -31,10 +31,10 @@ struct share_ends {
 };
 
 struct keeper {
-	/* A socket that ends when the framework no longer needs the machine. Through it the keeper
-	 * also gets the file descriptors of further shares. */
+	/* A socket that ends when the framework no longer needs the machine. Through this socket
+	 * also come the file descriptors of further shares. */
 	int lifeline;
-	int holder; /* the pidfd of the client, which wanted the machine */
+	int holder; /* the pidfd of the process for which the machine runs */
 	struct serial_port serial;
 	struct vsock_ends vsock;
 	struct share_ends shares[SHARES_MAX];

@@ -274,9 +274,9 @@ int main(int argc, char **argv)
 		return 2;
 	k.qemu = argv + optind;
 	signal(SIGPIPE, SIG_IGN);
-	/* The keeper continues in a child, and its parent exits. So the keeper is not a child of
-	 * the client. Otherwise a client that waits for all its children would wait for the
-	 * keeper. */
+	/* This program continues in a child, and the parent exits. So the program is not a child of
+	 * the client. Otherwise a client that waits for all its children would wait for this
+	 * program. */
 	pid_t pid = fork();
 	if (pid)
 		return pid < 0;

@@ -97,7 +97,7 @@ static void geometry_of_disks(void **state)
 		{UINT64_C(524288), 520, 16, 63},       /* 256 MiB */
 		{UINT64_C(8388608), 8322, 16, 63},     /* 4 GiB */
 		{UINT64_C(134217728), 32896, 16, 255}, /* 64 GiB */
-		{UINT64_C(4278190080), 65535, 16, 255} /* 2040 GiB: more than the field can hold */
+		{UINT64_C(4278190080), 65535, 16, 255} /* 2040 GiB: more than fits into the field */
 	};
 
 	(void)state;
