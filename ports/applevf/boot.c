@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Boots a machine, and frees it. To boot, this code makes the plan, the console's pipes and the
- * framework's machine, and starts the machine. It does not wait until the machine has started. A
- * message of the framework's queue (post.h) reports that.
+ * framework's machine, and starts the machine. The code does not wait until the machine has
+ * started. A message of the framework's queue (post.h) reports that.
  */
 #include <errno.h>
 #include <stdlib.h>

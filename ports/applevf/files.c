@@ -40,8 +40,8 @@ char *file_name(int fd, struct error *err)
 			  name);
 		return NULL;
 	}
-	/* Refuses a path that is not UTF-8. It cannot become a string of the framework, which would
-	 * then use the current directory. */
+	/* Refuses a path that is not UTF-8. The framework could not make a string of such a path,
+	 * and would use the current directory. */
 	if (!utf8_is_whole(name, strlen(name))) {
 		error_set(
 			err, ERR_INVALID,

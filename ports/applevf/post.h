@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Passes messages from the framework's dispatch queue to the event loop. These messages are called
- * letters. The dispatch queue runs on threads of macOS, and uses no data of the event loop. It puts
- * a letter into a list of limited size, which is called the box, and wakes up the event loop. The
- * event loop handles the letters in their order. The other direction needs no box: the event loop
- * calls dispatch_async() to let the dispatch queue do work (vz.h).
+ * letters. The dispatch queue runs on threads of macOS, and uses no data of the event loop. The
+ * dispatch queue puts a letter into a list of limited size, which is called the box, and wakes up
+ * the event loop. The event loop handles the letters in their order. The other direction needs no
+ * box: the event loop calls dispatch_async() to let the dispatch queue do work (vz.h).
  *
  * A guest can cause any number of letters by its connections. So letters about connections may not
  * fill the whole box, and LETTERS_RESERVED places are only for other letters. If the box has no

@@ -3,9 +3,9 @@
  * Functions by which C code uses Virtualization.framework. Each machine is in this process, and has
  * a serial dispatch queue. Calls to the machine, and its answers, run only on that queue
  * (developer.apple.com/documentation/virtualization/vzvirtualmachine/init(configuration:queue:)).
- * Each function below returns at once, unless its comment says that it waits. Its result comes
- * later as a message to the event loop (post.h). docs/applevf.md says what is known about every
- * class, selector and value that this code uses.
+ * Each function below returns at once, unless its comment says that it waits. The function's result
+ * comes later as a message to the event loop (post.h). docs/applevf.md says what is known about
+ * every class, selector and value that this code uses.
  */
 #ifndef BACKEND_APPLEVF_VZ_H
 #define BACKEND_APPLEVF_VZ_H
@@ -27,8 +27,8 @@ struct vz_host {
 	bool entitled;
 	/* true: this program has the entitlement com.apple.vm.networking */
 	bool entitled_to_bridge;
-	/* true: the framework is the stand-in of the tests. It has a class that the real framework
-	 * does not have. */
+	/* true: the framework is the stand-in of the tests, which has a class that the real
+	 * framework does not have. */
 	bool stand_in;
 	char version[VZ_TEXT]; /* the version of macOS, and so of the framework */
 	/* the smallest and largest memory of a machine, in bytes; 0 if there is no framework */

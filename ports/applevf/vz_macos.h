@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for macOS guests that need no event loop. They wait for their results. */
+/* Functions for macOS guests. These functions need no event loop, since they wait for their
+ * results. */
 #ifndef BACKEND_APPLEVF_VZ_MACOS_H
 #define BACKEND_APPLEVF_VZ_MACOS_H
 

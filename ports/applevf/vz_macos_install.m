@@ -26,8 +26,8 @@
 #define LOOK_MS 250
 #define MIB (1ull << 20)
 
-/* The oldest version of macOS that can be a guest. An older macOS cannot mount shares. It also does
- * not boot if its machine identifier differs from that of its installation
+/* The oldest version of macOS that can be a guest. An older macOS cannot mount shares. An older
+ * macOS also does not boot if its machine identifier differs from that of its installation
  * (github.com/cirruslabs/tart/issues/977), and each session has a new machine identifier. */
 #define OLDEST_MACOS 13
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for a Mac with an Intel processor. They fail, since such a Mac cannot run macOS
- * guests. */
+/* Functions for a Mac with an Intel processor. All of these functions fail, since such a Mac cannot
+ * run macOS guests. */
 #include "applevf/vz_macos.h"
 
 #include "applevf/vz_objc.h"

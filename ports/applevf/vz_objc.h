@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Declarations for the Objective-C files of this folder. These files use manual retain and release,
- * and declare instance variables in @interface. They use no number literals, which need a newer
- * Objective-C runtime. So these files can be compiled both for macOS and, with the stand-in of the
- * tests, for GNUstep.
+ * and declare instance variables in @interface. The files use no number literals, which need a
+ * newer Objective-C runtime. So these files can be compiled both for macOS and, with the stand-in
+ * of the tests, for GNUstep.
  */
 #ifndef BACKEND_APPLEVF_VZ_OBJC_H
 #define BACKEND_APPLEVF_VZ_OBJC_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent of macOS guests. It supports the part of docs/agent-protocol.md that seed systems and
- * `microagent session exec` need: envelopes (exec, copyout), frames (buffered requests and
- * streaming mode), and the control stream. It refuses the other requests: write, list, stat, pty,
- * files, resumable execs, limits and workloads. Its refusal names the kind of the request.
+ * The agent of macOS guests. The agent supports the part of docs/agent-protocol.md that seed
+ * systems and `microagent session exec` need: envelopes (exec, copyout), frames (buffered requests
+ * and streaming mode), and the control stream. The agent refuses the other requests: write, list,
+ * stat, pty, files, resumable execs, limits and workloads. The message of the refusal names the
+ * kind of the request.
  *
  * The agent is one process that waits in poll(2). It does not share code with src/guest, which uses
  * functions of Linux everywhere (cgroups, pidfds, epoll). This code was written without a Mac. So

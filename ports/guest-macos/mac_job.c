@@ -208,8 +208,8 @@ static void reap(struct mac_job *job, uint64_t now_ns)
 	job->ended_ns = now_ns;
 	close_end(&job->in);
 	mac_job_input(job);
-	/* Reads the pipes only for some more time. They may still contain output of the command,
-	 * but a child in the background may keep them open for ever. */
+	/* Reads the pipes only for some more time. The pipes may still contain output of the
+	 * command, but a child in the background may keep them open for ever. */
 	job->drain_ns = now_ns + limit_get(LIMIT_EXEC_DRAIN_MS) * NS_PER_MS;
 }
 

@@ -16,7 +16,7 @@
 #include "guest-macos/mac_agent.h"
 #include "guest-macos/mac_system.h"
 
-/* The PATH of commands. It has the directories of the programs of macOS and of its package
+/* The PATH of commands, with the directories of the programs of macOS and of its package
  * managers. */
 #define PATH_OF_COMMANDS "/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
@@ -218,8 +218,8 @@ static void run_child(const struct child *c)
 
 /* --- the agent's side ------------------------------------------------------------------------- */
 
-/* Makes a pipe. Both ends are close-on-exec, and the agent's end is non-blocking. If `we_write` is
- * true, the agent's end is the write end. */
+/* Makes a pipe. Both ends of the pipe are close-on-exec, and the agent's end is non-blocking. If
+ * `we_write` is true, the agent's end is the write end. */
 static int mac_make_pipe(int *ours, int *theirs, bool we_write)
 {
 	int ends[2];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A very small client of Virtualization.framework, for the tests of the stand-in. It makes a
- * machine from its arguments. Then it reads commands from stdin, one on each line, and answers each
- * with one line. It prints events on separate lines, which begin with '!'.
+ * A very small client of Virtualization.framework, for the tests of the stand-in. This client makes
+ * a machine from its arguments. Then the client reads commands from stdin, one on each line, and
+ * answers each command with one line. The client prints events on separate lines, which begin with
+ * '!'.
  */
 #import <Foundation/Foundation.h>
 #import <Security/Security.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests the stand-in: makes the base of a macOS guest in the steps that the documentation of
- * VZMacOSInstaller gives. They are restore image, requirements, auxiliary storage, configuration
- * and installation. The arguments are a directory with a disk image "disk.img", and the path of the
- * restore image.
+ * VZMacOSInstaller gives. The steps are restore image, requirements, auxiliary storage,
+ * configuration and installation. The arguments are a directory with a disk image "disk.img", and
+ * the path of the restore image.
  */
 #import <Foundation/Foundation.h>
 #import <Virtualization/Virtualization.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of mac_system.h for macOS. They were compiled on another operating system, with
- * headers of macOS, and have never run on a Mac.
+ * The functions of mac_system.h for macOS. This code was compiled on another operating system, with
+ * headers of macOS, and has never run on a Mac.
  *
  * AF_VSOCK is 40 in <sys/socket.h>. The socket address is defined in <sys/vsock.h>, since macOS 11.
  * Some sets of headers lack this file, so it is not included here (Apple publishes it as

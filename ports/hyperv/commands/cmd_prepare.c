@@ -70,8 +70,8 @@ static int put_manifest(const struct record *record, const struct request *reque
 }
 
 /* Returns true if the existing VHD may be kept. A VHD that was booted contains the guest's writes,
- * and is kept. A VHD that was never booted must be equal to the image. It may differ, since an
- * earlier prepare may have been killed before it recorded the source of the VHD. */
+ * and is kept. A VHD that was never booted must be equal to the image. Such a VHD may differ, since
+ * an earlier prepare may have been killed before it recorded the source of the VHD. */
 static bool may_keep_vhd(const char *vhd, const struct inputs *inputs, bool booted)
 {
 	char sha256[FILE_DIGEST_TEXT] = "";

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The commands halt, stop and kill. They ask the live supervisor, which is called the keeper, to
- * end the machine and to record the end. Then they wait until the keeper has exited. They do not
- * hold the lock while they wait, so that a kill can follow a stop that takes long. If the keeper
- * does not exit, it is killed, and the machine ends with it. If there is no keeper, stop and kill
- * only record the wanted state, and halt keeps the recorded state.
+ * The commands halt, stop and kill. These commands ask the live supervisor, which is called the
+ * keeper, to end the machine and to record the end. Then the commands wait until the keeper has
+ * exited. The commands do not hold the lock while they wait, so that a kill can follow a stop that
+ * takes long. If the keeper does not exit, it is killed, and the machine ends with it. If there is
+ * no keeper, stop and kill only record the wanted state, and halt keeps the recorded state.
  */
 #include <stdio.h>
 #include <string.h>

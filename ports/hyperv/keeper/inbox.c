@@ -37,7 +37,7 @@ void inbox_post(struct inbox *inbox, enum notice_kind kind, json_t *message, con
 	struct letter *letter = calloc(1, sizeof(*letter));
 
 	/* Aborts if there is no memory, since the live supervisor cannot work without this notice.
-	 * Its machine ends with it. */
+	 * The machine then ends together with the live supervisor. */
 	if (!letter)
 		abort();
 	letter->notice.kind = kind;

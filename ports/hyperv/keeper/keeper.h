@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keeper is the live supervisor of one machine on Windows. It has the only handle of the
- * machine, the guest's control stream, and the pipe through which commands ask it to end the
+ * The keeper is the live supervisor of one machine on Windows. The keeper has the only handle of
+ * the machine, the guest's control stream, and the pipe through which commands ask it to end the
  * machine. For the command `run` the keeper is in the same process. The command `start` starts
  * another process as the keeper. The keeper's main thread alone makes decisions and writes records.
- * It gets notices from the keeper's other threads (inbox.h). When the keeper dies, its machine ends
- * (ShouldTerminateOnLastHandleClosed). The next command for the workspace records that end.
+ * The main thread gets notices from the keeper's other threads (inbox.h). When the keeper dies, its
+ * machine ends (ShouldTerminateOnLastHandleClosed). The next command for the workspace records that
+ * end.
  *
  * The keeper reads the machine's config and identity from workspace.json and runtime.json.
  */

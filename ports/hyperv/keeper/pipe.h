@@ -33,10 +33,10 @@ bool pipe_is_there(const char *system_id);
  * err set on failure. ERR_NOT_FOUND means that the machine has no live supervisor. */
 HANDLE pipe_connect(const char *system_id, struct error *err);
 int pipe_say(HANDLE pipe, enum pipe_word word, struct error *err);
-/* Waits until the live supervisor has exited. Fails with ERR_TIMEOUT if it has not exited in
- * time. */
+/* Waits until the live supervisor has exited. Fails with ERR_TIMEOUT if the live supervisor has not
+ * exited in time. */
 int pipe_wait_end(HANDLE pipe, DWORD timeout_ms, struct error *err);
-/* Kills a live supervisor that does not exit. Its machine then ends too. */
+/* Kills a live supervisor that does not exit. The machine of the live supervisor then ends too. */
 int pipe_kill_keeper(HANDLE pipe, struct error *err);
 
 #endif

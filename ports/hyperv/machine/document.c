@@ -10,10 +10,10 @@
 #include "hyperv/machine/guid.h"
 
 /*
- * Who may listen on the host for the guest, and who may connect to the guest. Both are in the
- * language SDDL of Windows. OURS gives the right to Windows itself, to administrators and to
- * Hyper-V's administrators. NOBODY gives the right to no user. NOBODY also applies to services that
- * are not in the table of services.
+ * Who may listen on the host for the guest, and who may connect to the guest. The two rights are
+ * written in the language SDDL of Windows. OURS gives the right to Windows itself, to
+ * administrators and to Hyper-V's administrators. NOBODY gives the right to no user. NOBODY also
+ * applies to services that are not in the table of services.
  */
 #define OURS "D:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;FA;;;HA)"
 #define NOBODY "D:P(D;;FA;;;WD)"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls the callbacks of the program that uses the stand-in, one after the other. They run on a
- * separate thread, since a callback may wait. */
+/* Calls the callbacks of the program that uses the stand-in, one after the other. The callbacks run
+ * on a separate thread, since a callback may wait. */
 #ifndef HYPERV_DELIVERY_H
 #define HYPERV_DELIVERY_H
 

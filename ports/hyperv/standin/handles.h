@@ -59,7 +59,7 @@ struct operation {
 extern SRWLOCK handles_lock;
 extern CONDITION_VARIABLE handles_quiet;
 
-/* Functions that must be called while the lock is held. They return NULL if there is no such
+/* Functions that must be called while the lock is held, and that return NULL if there is no such
  * object. */
 struct operation *operation_new(void *context, HCS_OPERATION_COMPLETION callback);
 struct operation *operation_find(HCS_OPERATION handle);

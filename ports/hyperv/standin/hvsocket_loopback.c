@@ -487,7 +487,7 @@ static int WSAAPI map_getpeername(SOCKET socket, struct sockaddr *address, int *
 	return at->peer.Family ? give_address(&at->peer, address, len) : socket_error(WSAENOTCONN);
 }
 
-/* The import pointers of the program. Its calls of Winsock use these pointers. */
+/* The pointers through which the program calls the functions of Winsock. */
 #define MAP(name, ours) __typeof__(&name) __imp_##name = ours
 MAP(socket, map_socket);
 MAP(WSASocketW, map_socket_w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client of computecore.dll and of Hyper-V sockets, for the tests of the stand-in. It reads
- * commands from stdin, one on each line, and prints results of the form `WORD NUMBER TEXT` on
+ * A client of computecore.dll and of Hyper-V sockets, for the tests of the stand-in. This client
+ * reads commands from stdin, one on each line, and prints results of the form `WORD NUMBER TEXT` on
  * stdout. WORD is the name of the command. NUMBER is an HRESULT or an error of Winsock. TEXT is a
  * document or a line that a guest has sent.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of computecore.dll about compute systems. They check handles and arguments. As in
- * Windows, the service checks documents, states and files.
+ * The functions of computecore.dll about compute systems. These functions check handles and
+ * arguments. As in Windows, the service checks documents, states and files.
  */
 #include "delivery.h"
 #include "operations.h"

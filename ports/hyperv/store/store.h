@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions for a state directory on Windows. It has the same form as on other systems
- * (docs/microagent-state.5). A file is never changed, but replaced as a whole. The command lock is
- * a lock on the file <stateDir>\.locks\<id>. The pipe of the live supervisor shows whether the
- * machine runs (keeper/pipe.h). Records are read and written only while the lock is held.
+ * Functions for a state directory on Windows. The state directory has the same form as on other
+ * systems (docs/microagent-state.5). A file is never changed, but replaced as a whole. The command
+ * lock is a lock on the file <stateDir>\.locks\<id>. The pipe of the live supervisor shows whether
+ * the machine runs (keeper/pipe.h). Records are read and written only while the lock is held.
  */
 #ifndef HYPERV_STORE_H
 #define HYPERV_STORE_H
@@ -36,8 +36,8 @@ int store_lock(struct store *store, bool create, struct error *err);
 void store_unlock(struct store *store);
 
 bool store_exists(const struct store *store); /* true if the workspace's directory exists */
-/* Functions that create and remove the workspace's directory. They fail with ERR_CONFLICT if there
- * is a directory with this name that is not a workspace. */
+/* Functions that create and remove the workspace's directory. Both fail with ERR_CONFLICT if a
+ * directory of this name is not a workspace. */
 int store_create(const struct store *store, struct error *err);
 int store_remove(const struct store *store, struct error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of the operating system that src/contract and src/base need, for Windows. They
- * replace files of src/base that have these functions for other systems. */
+/* The functions of the operating system that src/contract and src/base need, for Windows. This file
+ * replaces files of src/base that have these functions for other systems. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

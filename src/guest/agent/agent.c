@@ -133,7 +133,7 @@ static int apply_config(struct agent *agent, bool more, struct error *err)
 	watched_ports_add(&agent->ports, config->publishes);
 	json_decref(agent->server.context.env);
 	agent->server.context.env = json_incref(config->env);
-	/* A tracer that already runs continues. It sends its status again, so that this host also
+	/* A tracer that already runs continues, and sends its status again, so that this host also
 	 * learns what is traced. */
 	if (!config->telemetry) {
 		telemetry_free(&agent->telemetry);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent. It has the control stream to the host and the server on port 2222, and decides what
+ * The agent has the control stream to the host and the server on port 2222, and decides what
  * happens in which order. The agent uses the machine only through struct machine. So tests can run
  * the real agent with a control stream and a machine of the test.
  */
@@ -55,8 +55,8 @@ struct agent {
 	const struct machine *machine;
 	void *machine_data;
 	struct server server;
-	/* The control stream to the host. Its fd is -1 if the stream was never opened, or if it has
-	 * ended. */
+	/* The control stream to the host. The stream's fd is -1 if the stream was never opened, or
+	 * if it has ended. */
 	struct framed control;
 	struct exec_report report;
 	struct watched_ports ports;

@@ -19,10 +19,10 @@ struct file_end {
 	const char *error; /* the reason why the operation failed; "": it succeeded */
 };
 
-/* Returns the answer to a copyout: {"data","error"}. Both members are always present, and at least
- * one of them is "". */
+/* Returns the answer to a copyout: {"data","error"}. The answer always has both members, and at
+ * least one of the two is "". */
 char *answer_copyout(const struct file_end *end, struct error *err);
-/* Returns the answer to a write: {"size","error"}. Both members are always present. */
+/* Returns the answer to a write: {"size","error"}. The answer always has both members. */
 char *answer_write(const struct file_end *end, struct error *err);
 /* Returns the answer to a list: {"entries":[{"name","size","mode","is_dir","mod_time"}],"error"},
  * and also "truncated" if the list is not complete. */

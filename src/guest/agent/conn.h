@@ -77,7 +77,7 @@ struct conn {
 	 * stdin. */
 	size_t stdin_taken;
 	bool waiting; /* no more input is handled until a command's stdin has room */
-	/* A request of the envelope form has come while a terminal is open. It waits until the
+	/* A request of the envelope form that has come while a terminal is open waits until the
 	 * terminal has ended. */
 	bool held;
 	bool streaming; /* a request wanted a stream or a terminal */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts a job for a decoded request. It first looks up the user, and builds the environment. */
+/* Starts a job for a decoded request, after it has looked up the user and built the environment. */
 #ifndef GUEST_EXEC_H
 #define GUEST_EXEC_H
 

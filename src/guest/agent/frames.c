@@ -63,8 +63,8 @@ static int hand_connection_over(struct conn *conn, const struct request *request
 			"the connection cannot be handed over, because other requests on it have not ended: open another connection for this request");
 	if (conn->wire.stream)
 		return hand_stream_over(conn, request, err);
-	/* The command needs a blocking socket. Its descriptor and the agent's share one open
-	 * socket, so the agent makes its own descriptor blocking. */
+	/* The command needs a blocking socket. The command's file descriptor and the agent's share
+	 * one open socket, so the agent makes its own file descriptor blocking. */
 	if (fd_nonblock(fd, false, err) < 0)
 		return -1;
 	if (exec_hand_over(conn->all->context, request, fd, err) < 0) {

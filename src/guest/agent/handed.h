@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies bytes between a stream of the mux and a file descriptor, until either of them ends. The
- * file descriptor may be a connection to a program. It may also be one end of a socket pair, if a
- * process that needs a file descriptor has the other end. */
+ * file descriptor may be a connection to a program. The file descriptor may also be one end of a
+ * socket pair, if a process that needs a file descriptor has the other end. */
 #ifndef GUEST_HANDED_H
 #define GUEST_HANDED_H
 

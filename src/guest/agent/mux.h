@@ -2,9 +2,9 @@
 /*
  * The guest's end of vsock packets over a virtio-serial port, or over one vsock connection. The mux
  * carries streams between the agent and the host, in the agent's own event loop. The agent uses the
- * mux if there is no vsock device. It also uses the mux if the device does not pass on that one
- * side of a connection was shut down. base/packet.h has the protocol; vsockd/port.h has the host's
- * end of the mux.
+ * mux if there is no vsock device. The agent also uses the mux if the device does not pass on that
+ * one side of a connection was shut down. base/packet.h has the protocol; vsockd/port.h has the
+ * host's end of the mux.
  *
  * A framed connection uses a stream through mux_carrier. Packets are collected in chunks. A
  * virtio-serial port takes a whole chunk or nothing of it, so a process that is killed during a
@@ -90,8 +90,8 @@ void mux_watch_host(struct mux *mux, void (*anew)(void *data), void *data);
 void mux_listen(struct mux *mux, struct mux_listener *listener);
 bool mux_listens(const struct mux *mux, uint32_t port);
 /* Opens a stream to the host. The mux calls fn() with LOOP_OUT when the host has accepted the
- * stream. It calls fn() with LOOP_HUP when the host has refused, and the caller must then close the
- * stream. Returns NULL if there is no memory. */
+ * stream. The mux calls fn() with LOOP_HUP when the host has refused, and the caller must then
+ * close the stream. Returns NULL if there is no memory. */
 struct mux_stream *mux_dial(struct mux *mux, uint32_t port, loop_fd_fn *fn, void *data);
 
 extern const struct framed_carrier mux_carrier;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Declarations that several files of the mux use. They are about streams, packets for the host, and
- * events for the holders of streams. The holder of a stream is the code that reads from the stream
- * and writes to it. */
+/* Declarations that several files of the mux use. These are about streams, packets for the host,
+ * and events for the holders of streams. The holder of a stream is the code that reads from the
+ * stream and writes to it. */
 #ifndef GUEST_MUX_PARTS_H
 #define GUEST_MUX_PARTS_H
 
@@ -23,7 +23,7 @@ struct mux_stream {
 	uint8_t shut; /* the directions that the guest has shut down, as SHUT_ flags */
 	uint8_t peer_shut;
 	struct buf in;
-	/* Bytes of the stream that come after those of `in`. They are still in the buffer of the
+	/* Bytes of the stream that come after those of `in`, and are still in the buffer of the
 	 * port. */
 	const uint8_t *front;
 	size_t front_len;

@@ -14,7 +14,7 @@
 enum pty_event_kind {
 	PTY_EVENT_STDIN,
 	PTY_EVENT_RESIZE,
-	/* The message is not an event. It is the next request, which waits until the terminal has
+	/* The message is no event but the next request, which waits until the terminal has
 	 * ended. */
 	PTY_EVENT_ENVELOPE
 };
@@ -35,7 +35,7 @@ void pty_event_free(struct pty_event *event);
 /* Returns an output event as JSON text, in one line without a newline. The caller frees the
  * text. */
 char *pty_event_stdout(const void *bytes, size_t len, struct error *err);
-/* Returns the last event of the terminal. It says how the command has exited, or why the command
+/* Returns the last event of the terminal, which says how the command has exited, or why the command
  * never ran. */
 char *pty_event_end(const struct job_end *end, struct error *err);
 /* Returns the last event for a client that broke the protocol. `why` says what the client did

@@ -61,7 +61,7 @@ static int decode_write(json_t *payload, struct request *out, struct error *err)
 	out->stdin_bytes.limit = (size_t)most;
 	if (base64_decode(text, strlen(text), &out->stdin_bytes, err) < 0)
 		return error_prefix(err, "payload.data");
-	/* Frees the base64 text. It may have megabytes, and is decoded now. */
+	/* Frees the base64 text, which has been decoded and may have megabytes. */
 	json_object_del(payload, "data");
 	return 0;
 }

@@ -32,7 +32,7 @@ struct resumable {
 	struct stdin_window input;
 };
 
-/* A call on a connection. Its client gets the output of the exec. */
+/* A call on a connection whose client gets the output of the exec. */
 struct resumable_call {
 	struct call call;
 	/* The exec of this call. NULL: the exec could not be started. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The server of the agent on port 2222. It accepts and counts connections, and owns the state that
- * connections share. */
+/* The server of the agent on port 2222. The server accepts and counts connections, and owns the
+ * state that connections share. */
 #ifndef GUEST_SERVER_H
 #define GUEST_SERVER_H
 

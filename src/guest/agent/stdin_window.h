@@ -20,8 +20,8 @@ struct job;
 
 struct stdin_window {
 	struct buf waiting; /* bytes that the command has not read */
-	/* The offset of the first byte in `waiting`. It is the number of bytes that the command has
-	 * read. */
+	/* The offset of the first byte in `waiting`, which is the number of bytes that the command
+	 * has read. */
 	uint64_t taken;
 	uint64_t told; /* the value of `taken` that the client was last sent */
 	/* closing: the client has sent the end of stdin. over: the command's stdin was closed. */

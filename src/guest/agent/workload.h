@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The run config's command, which is called the workload. Its result is sent to the host once, over
- * the control stream. The result has the first bytes of stdout and stderr.
+ * The run config's command, which is called the workload. The result of the workload is sent to the
+ * host once, over the control stream. The result has the first bytes of stdout and stderr.
  *
  * If the config has `attach`, the command starts when a client attaches, and its output is sent to
  * this client. If the client goes away, the command continues, and only the output bytes for the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Keeps the host's mounts that a container uses, in the agent's own mount namespace, until a moment
- * after the container's end. They are called held mounts.
+ * after the container's end. Such mounts are called held mounts.
  *
  * The container's root and each of its volumes is a superblock of virtiofs. If nothing else uses
  * the superblock, it is freed when the container's last process exits. At that moment the kernel

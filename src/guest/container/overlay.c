@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Mounts a root file system whose changes stay in the machine's memory. It is an overlayfs, and its
- * lower directory is the root that the host shares. */
+/* Mounts a root file system whose changes stay in the machine's memory. The root file system is an
+ * overlayfs, and its lower directory is the root that the host shares. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -21,9 +21,9 @@
 /* How many bytes of the tmpfs there are for each inode, as in the kernel's own default. */
 #define BYTES_OF_INODE 4096
 
-/* Returns the size in bytes of the tmpfs for the upper directory. It is half of the container's
- * memory limit, since written files count as memory of the container. Without a lower limit, it is
- * half of the machine's memory. */
+/* Returns the size in bytes of the tmpfs for the upper directory. The size is half of the
+ * container's memory limit, since written files count as memory of the container. If there is no
+ * such limit, the size is half of the machine's memory. */
 static uint64_t upper_bytes(const struct contained_plan *plan)
 {
 	uint64_t limit = strtoull(json_text(plan->cgroup, "memory.max", ""), NULL, 10);

@@ -96,8 +96,8 @@ int rights_take(const struct contained_process *process, const char *cwd, bool f
 	umask((mode_t)process->umask);
 	if (process->has_oom_score_adj && set_oom_score(process->oom_score_adj, err) < 0)
 		return -1;
-	/* The working directory may be missing in the image. It is then created for a container's
-	 * first process, as in runc. */
+	/* If the working directory is missing in the image, it is created for a container's first
+	 * process, as in runc. */
 	if (first && spawn_enter_directory(directory) < 0) {
 		if (errno != ENOENT)
 			return spawn_explain_directory(directory, errno, err);

@@ -76,8 +76,8 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 	if (!owned && kept == mode)
 		return FTW_CONTINUE;
 	list_confined(path);
-	/* The file now belongs to root. Its setuid bit is cleared, since the program would now run
-	 * with root's rights instead of the user's. */
+	/* The file now belongs to root, and its setuid bit is cleared. Otherwise the program would
+	 * now run with root's rights instead of the user's. */
 	if (owned && S_ISREG(st->st_mode))
 		kept &= ~(mode_t)(S_ISUID | S_ISGID);
 	if ((owned && lchown(path, 0, (gid_t)-1) < 0) || chmod(path, kept) < 0) {

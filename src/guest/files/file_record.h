@@ -20,7 +20,8 @@
 #include "base/error.h"
 
 struct file_record {
-	/* The file's name. It points into the input, has `len` bytes, and no NUL at its end. */
+	/* The file's name, which points into the input, has `len` bytes, and has no NUL at its
+	 * end. */
 	const uint8_t *name;
 	/* Length of the name in bytes. 0: this record only says that there are more files than
 	 * records. */

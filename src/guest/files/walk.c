@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 
-/* The largest number of links that one walk follows. It is the same number as the kernel's own
- * limit (path_resolution(7)). */
+/* The largest number of links that one walk follows, which is also the kernel's own limit
+ * (path_resolution(7)). */
 #define LINKS_MAX 40
 #define PLACE (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 

@@ -15,7 +15,7 @@ int acpi_open(struct error *err);
 /* Reads all queued events. Returns true if the power button was pressed. */
 bool acpi_button_pressed(int fd);
 
-/* The two functions that parse netlink messages. They are public so that tests can call them. */
+/* The two functions that parse netlink messages, which are public so that tests can call them. */
 /* Returns the number of the netlink group, or -1 with err set. */
 int acpi_parse_group(const void *reply, size_t len, struct error *err);
 bool acpi_parse_button(const void *message, size_t len);

@@ -18,9 +18,9 @@
 int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
 		  char name[BLOCKDEV_NAME], struct error *err);
 /* Finds the name of the disk at the position `place`, counted from 0, in the VMM's list of disks.
- * It is the virtio disk with the letter of this position ("vda" has the position 0). If there is no
- * such disk, it is the disk with the unit number `place` on the SCSI controller. Returns false if
- * there is no such disk. */
+ * This is the virtio disk with the letter of the position ("vda" has the position 0), or else the
+ * disk with the unit number `place` on the SCSI controller. Returns false if there is no such
+ * disk. */
 bool blockdev_at(const char *sys, int place, char name[BLOCKDEV_NAME]);
 
 #endif

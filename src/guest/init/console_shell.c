@@ -22,9 +22,9 @@
 #define HOME "/root"
 #define WAIT_DOUBLINGS 3
 
-/* Opens the terminal device of the kernel's console. Its name is the last word of the file
- * ACTIVE_CONSOLES. The code does not open /dev/console, because that cannot be a controlling
- * terminal. */
+/* Opens the terminal device of the kernel's console. The device's name is the last word of the file
+ * ACTIVE_CONSOLES. The code does not open /dev/console, because /dev/console cannot be a
+ * controlling terminal. */
 static int open_kernels_console(struct error *err)
 {
 	autofile FILE *file = fopen(ACTIVE_CONSOLES, "re");

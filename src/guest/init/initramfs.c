@@ -95,8 +95,8 @@ static void load_modules(void)
 	}
 }
 
-/* Removes the list of modules, and the module files that still exist. They are not needed after the
- * modules were loaded. */
+/* Removes the list of modules, and the module files that still exist, since these files are not
+ * needed after the modules were loaded. */
 static void drop_modules(void)
 {
 	autofile FILE *file = fopen(MODULES_LIST, "re");
@@ -159,9 +159,9 @@ static int open_program(struct error *err)
 	return steal_fd(&self);
 }
 
-/* Mounts the early file systems, opens this program and loads the modules. It is the first step of
- * initramfs_leave() and of initramfs_stay(). Sets *self to a file descriptor of this program, which
- * the caller closes. */
+/* Mounts the early file systems, opens this program and loads the modules. This function is the
+ * first step of initramfs_leave() and of initramfs_stay(). Sets *self to a file descriptor of this
+ * program, which the caller closes. */
 static int enter_disk(int *self, struct error *err)
 {
 	umask(022);

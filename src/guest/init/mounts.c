@@ -205,8 +205,8 @@ int mounts_write_back(struct error *err)
 		const char *path = paths[i - 1];
 		autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-		/* A file system that another mount hides cannot be opened by its path. It is not
-		 * written back here, since usually no process writes to it. */
+		/* A file system that another mount hides cannot be opened by its path, and is not
+		 * written back here. Usually no process writes to such a file system. */
 		if (fd >= 0 && syncfs(fd) < 0)
 			got = error_errno(err, errno, "cannot write %s back", path);
 	}

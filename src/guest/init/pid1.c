@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program /init of the initramfs. It is PID 1 and stays PID 1 after the root file system was
- * mounted.
+ * The program /init of the initramfs. This program is PID 1 and stays PID 1 after the root file
+ * system was mounted.
  *
- * PID 1 does the work that must not fail. It reaps processes, keeps the agent's listening socket
+ * PID 1 does the work that must not fail. PID 1 reaps processes, keeps the agent's listening socket
  * open, starts the agent again when the agent exits, and ends the machine in order. PID 1 parses no
- * JSON. It reads only single bytes from the agent, and messages and events from the kernel.
+ * JSON. PID 1 reads only single bytes from the agent, and messages and events from the kernel.
  *
  * The machine ends in these steps. PID 1 sends a byte to the agent and SIGTERM to all processes,
  * and then reaps until it has no child. At that point no other process of the guest runs, since

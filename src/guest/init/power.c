@@ -24,9 +24,9 @@ static void end_machine(int how, const char *last_line)
 	_exit(125);
 }
 
-/* A word of the kernel's command line. It is for a VMM that has no power-off and exits when the
- * processor is reset, such as Firecracker, whose ACPI has no S5. A reset of such a machine may be
- * an orderly end or a failure. It is an orderly end if the agent has sent the message that the
+/* A word of the kernel's command line. The word is for a VMM that has no power-off and exits when
+ * the processor is reset, such as Firecracker, whose ACPI has no S5. A reset of such a machine may
+ * be an orderly end or a failure. The end is orderly if the agent has sent the message that the
  * machine is ending. If the host has cut the connection to the agent, the console's last line shows
  * an orderly end. */
 #define BY_RESET "microagent.poweroff=reset"

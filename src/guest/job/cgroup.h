@@ -26,7 +26,8 @@
 
 #define CGROUP_SPARES 16
 
-/* The cgroup of one command. Its value is from cgroup_take(), or CGROUP_NONE. */
+/* The cgroup of one command. A variable of this type has a value from cgroup_take(), or
+ * CGROUP_NONE. */
 struct cgroup {
 	uint64_t name; /* the number that is the cgroup's name; 0: there is no cgroup */
 	int fd;	       /* a file descriptor of the cgroup; -1: there is no cgroup */
@@ -81,8 +82,8 @@ void cgroup_kill(struct cgroup *cgroup, pid_t session);
 void cgroup_kill_all(struct cgroup_tree *tree);
 /* Freezes all processes of the tree, and waits until they stand still, at most LIMIT_STAND_STILL_MS
  * milliseconds. A process that waits in the kernel, for example for a share, may stand still only
- * later. It runs none of its own instructions before that. If the tree has no cgroups, no process
- * is frozen. That is not an error.
+ * later. Before that, such a process runs none of its own instructions. If the tree has no cgroups,
+ * no process is frozen. That is not an error.
  * https://docs.kernel.org/admin-guide/cgroup-v2.html#core-interface-files. */
 void cgroup_freeze(struct cgroup_tree *tree);
 /* Lets the processes of the tree continue. Does nothing if the tree is not frozen. */

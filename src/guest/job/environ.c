@@ -40,8 +40,8 @@ static json_t *merge(const struct user *user, bool terminal, json_t *config, jso
 	size_t n = ARRAY_SIZE(defaults) - (terminal ? 0 : 1);
 	json_auto_t *merged = json_object();
 
-	/* The values come from the image's passwd file. Their bytes are passed on unchanged, since
-	 * these need not be UTF-8. */
+	/* The values come from the image's passwd file. The bytes of the values are passed on
+	 * unchanged, since they need not be UTF-8. */
 	for (size_t i = 0; i < n; i++) {
 		const char *value = defaults[i][1];
 

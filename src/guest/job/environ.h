@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The environment of a command. It has a few defaults of the agent, then the variables of the run
- * config, then the variables of the request. If a variable occurs several times, its last value is
- * used. */
+/* The environment of a command. The environment has a few defaults of the agent, then the variables
+ * of the run config, then the variables of the request. If a variable occurs several times, the
+ * last value is used. */
 #ifndef GUEST_ENVIRON_H
 #define GUEST_ENVIRON_H
 

@@ -74,8 +74,8 @@ struct job_owner {
 
 struct job_spec;
 struct spawn_inside;
-/* An observer of all commands of a job table. Its functions are called in addition to those of each
- * command's owner. */
+/* An observer of all commands of a job table, whose functions are called in addition to those of
+ * each command's owner. */
 struct job_witness {
 	/* Called when a command starts. `number` counts the commands of the table, from 1. Returns
 	 * true if ended() must also be called for this command. */
@@ -93,8 +93,8 @@ struct job_spec {
 	/* If true, the owner writes stdin. If false, stdin is /dev/null. Not used for a
 	 * terminal. */
 	bool stdin_open;
-	/* A file descriptor above 2 that the program gets as stdin and stdout. Its stderr is then
-	 * /dev/null. 0: there is no such file descriptor. */
+	/* A file descriptor above 2 that the program gets as stdin and stdout. The program's stderr
+	 * is then /dev/null. 0: there is no such file descriptor. */
 	int connection;
 	bool terminal;
 	uint16_t rows, columns;

@@ -41,10 +41,10 @@ struct job {
 	void *gone_data;
 
 	struct job_pipe out[JOB_STREAMS];
-	/* The agent's copies of the child's ends of the pipes or of the terminal. They stay open
-	 * until the program has exited. Otherwise the agent would get a useless event each time
-	 * that the program closes such an end. On one processor each event would cost two switches
-	 * between processes. */
+	/* The agent's copies of the child's ends of the pipes or of the terminal. These copies stay
+	 * open until the program has exited. Otherwise the agent would get a useless event each
+	 * time that the program closes such an end. On one processor each event would cost two
+	 * switches between processes. */
 	int held[JOB_STREAMS];
 	/* The command has a terminal. out[JOB_STDOUT].fd is then the terminal's master, and
 	 * stdin_fd is a duplicate of the master. */

@@ -25,7 +25,8 @@ int role_shell(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	/* Sets the login uid, as spawn.c does for other commands. A process with a login uid is
-	 * traced. It is set only now, since the shell must be traced, but not this program. */
+	 * traced. The login uid is set only now, since the shell must be traced, but not this
+	 * program. */
 	if (fd >= 0)
 		dprintf(fd, "%u", geteuid());
 	become_shell("/bin/bash");

@@ -24,7 +24,7 @@
 #include "guest/job/clone.h"
 #include "guest/job/environ.h"
 
-/* The soft limit of open files for a command. It is the usual limit of login sessions. The agent
+/* The soft limit of open files for a command, which is the usual limit of login sessions. The agent
  * itself has a higher limit, which a command must not inherit. */
 #define COMMAND_FDS_SOFT 1024
 

@@ -15,8 +15,7 @@
 #define USER_NAME_MAX 256
 #define USER_PATH_MAX 1024
 
-/* The default user of a command. It is used if the request names no user and the image has recorded
- * none. */
+/* The default user of a command, if the request names no user and the image has recorded none. */
 #define USER_DEFAULT_UID 1000
 #define USER_DEFAULT_NAME "agent"
 

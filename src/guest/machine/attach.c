@@ -26,8 +26,8 @@
  * and their device nodes cannot be opened. */
 #define FLAGS (MS_NOSUID | MS_NODEV)
 
-/* The directory on which a disk or share is mounted. It is used through a file descriptor, since a
- * user of the guest may change where its path leads. */
+/* The directory on which a disk or share is mounted. The code uses a file descriptor of the
+ * directory, since a user of the guest may change where the path of the directory leads. */
 struct place {
 	int fd;
 	char name[32];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A DHCP client for the boot of a machine on a bridge. The client sends DISCOVER, waits for OFFER,
- * sends REQUEST, and waits for ACK. It stops at a deadline. The client asks for the longest lease
- * that the server gives, and does not renew the lease. A bridged machine that runs longer than its
- * lease needs a DHCP client of the image.
+ * sends REQUEST, and waits for ACK. The client stops at a deadline. The client asks for the longest
+ * lease that the server gives, and does not renew the lease. A bridged machine that runs longer
+ * than its lease needs a DHCP client of the image.
  *
  * Pure functions, which tests can call, write and parse the messages, since bytes from the network
  * may be hostile.

@@ -19,8 +19,8 @@
 #include "base/loop.h"
 #include "guest/agent/mux.h"
 
-/* The publisher's process gets its listening sockets as file descriptors from this number on. They
- * have the same order as the ports in its argv. */
+/* The number of the first listening socket of the publisher's process. The sockets have this and
+ * the following file descriptors, in the same order as the ports in the process's argv. */
 #define PUBLISH_FD_FIRST 3
 
 /* Publishes the ports of the list `publishes`, which must not be empty. `mux` is NULL for vsock.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process that connects vsock with the guest's published TCP ports. It is separate from the
- * agent, so that very many connections do not slow down the agent. The process copies bytes and
- * does not interpret them.
+ * The process that connects vsock with the guest's published TCP ports. The process is separate
+ * from the agent, so that very many connections do not slow down the agent. The process copies
+ * bytes and does not interpret them.
  */
 #include <sys/socket.h> /* must come before vm_sockets.h, which needs this header */
 

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "guest/trace/kaudit_text.h"
 
-/* The largest size of one value in bytes. It is enough, since a whole record of the kernel is
+/* The largest size of one value in bytes, which is enough, since a whole record of the kernel is
  * shorter than 9 KiB. */
 #define VALUE_MAX 9216
 

@@ -107,7 +107,7 @@ static const struct trace traces[] = {
 	{KAUDIT_KEY_CONNECT, NATIVE, {SYS_connect}, 1, AUDIT_SADDR_FAM, AF_INET6},
 };
 
-/* System calls that send data. They also connect a socket if their argument `flags` has
+/* System calls that send data, and that also connect a socket if their argument `flags` has
  * MSG_FASTOPEN. */
 static const struct {
 	unsigned call;
@@ -307,7 +307,7 @@ void kaudit_link_ask(struct kaudit_link *link)
 	(void)post(link, AUDIT_GET, 0, NULL, 0);
 }
 
-/* The buffers of fetch(). They are static, since a process has only one link (tracer.c). */
+/* The buffers of fetch(), which are static, since a process has only one link (tracer.c). */
 static char messages[FETCHED][MESSAGE_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
 static struct mmsghdr fetched[FETCHED];
 static struct sockaddr_nl senders[FETCHED];
@@ -348,8 +348,9 @@ static bool kaudit_receive(struct kaudit_link *link, unsigned *type, const char 
 	*type = NLMSG_NOOP;
 	*text = "";
 	*len = 0;
-	/* A message that is not from the kernel is returned as an empty NLMSG_NOOP. It must not be
-	 * returned as false, since messages from the kernel may follow. */
+	/* A message that is not from the kernel is returned as an empty NLMSG_NOOP, since the
+	 * result false would end the loop of the caller before the kernel's messages that may
+	 * follow. */
 	if (senders[i].nl_pid != 0 || fetched[i].msg_len < NLMSG_HDRLEN)
 		return true;
 	memcpy(&head, message, sizeof(head));

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #define START "audit("
-/* The latest time that is accepted, in seconds since 1970. It is in the year 2096. As nanoseconds
- * it fits into 64 bits. */
+/* The latest time that is accepted, in seconds since 1970. This time is in the year 2096, and fits
+ * into 64 bits as nanoseconds. */
 #define SECONDS_MAX 4000000000u
 
 bool kaudit_is(struct kaudit_span span, const char *text)

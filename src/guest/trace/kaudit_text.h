@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A part of a text, without a NUL at its end. It points into memory that it does not own. */
+/* A part of a text, without a NUL at its end. The pointer leads into memory of the caller. */
 struct kaudit_span {
 	const char *at;
 	size_t len;
@@ -34,7 +34,7 @@ bool kaudit_header(struct kaudit_span text, struct kaudit_stamp *out, struct kau
 bool kaudit_field(struct kaudit_span *rest, struct kaudit_span *key, struct kaudit_span *value);
 bool kaudit_is(struct kaudit_span span, const char *text);
 /* Functions that parse the whole span as a number. The number is decimal, except that
- * kaudit_unsigned() uses `base`. They return false if the span is not a number. */
+ * kaudit_unsigned() uses `base`. These functions return false if the span is not a number. */
 bool kaudit_unsigned(struct kaudit_span span, int base, uint64_t *out);
 bool kaudit_signed(struct kaudit_span span, int64_t *out);
 /* Decodes a value that comes from a program. The value is in quotes, or in hexadecimal digits, or

@@ -31,8 +31,8 @@ struct telemetry_batch {
 /* Returns true if the event must be reported. Opens of devices and pipes are not reported, since
  * every shell script opens them for writing. */
 bool telemetry_is_of_interest(const struct kaudit_event *event);
-/* Functions that return a record as JSON text, which the caller frees. They return NULL if there is
- * no memory. */
+/* Functions that return a record as JSON text, which the caller frees, or NULL if there is no
+ * memory. */
 char *telemetry_record(const struct kaudit_event *event);
 char *telemetry_written_record(const struct written_file *file);
 

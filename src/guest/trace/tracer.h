@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tracer, a process that reports to the host what the guest's programs do. It gets the records
- * of the kernel's audit, and an event for each written file that is closed. It sends messages to
- * the agent, which passes them on to the host.
+ * The tracer, a process that reports to the host what the guest's programs do. The tracer gets the
+ * records of the kernel's audit, and an event for each written file that is closed. The tracer
+ * sends messages to the agent, which passes them on to the host.
  *
  * The tracer is a separate process, so that it cannot delay the agent. Very many events take much
  * time. Also, fanotify opens files, and an open blocks if the file is on a share whose server does

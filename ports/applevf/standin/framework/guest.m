@@ -26,8 +26,8 @@ static NSString *escaped(NSString *value)
 	return [value stringByReplacingOccurrencesOfString:@"," withString:@",,"];
 }
 
-/* Returns the path of the settings. It becomes the name of the machine in QEMU's command line, so
- * that a person can find the processes of a test. */
+/* Returns the path of the settings, which becomes the machine's name in QEMU's command line. By
+ * this name a person can find the processes of a test. */
 static NSString *label(void)
 {
 	const char *settings = getenv("MICROAGENT_STANDIN_VZ");

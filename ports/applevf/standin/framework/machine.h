@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The object that does the work of a VZVirtualMachine. It stores the machine's state, and decides
- * which calls are allowed in each state. All methods must be called on the machine's queue. */
+/* The object that does the work of a VZVirtualMachine. The object stores the machine's state, and
+ * decides which calls are allowed in each state. All methods must be called on the machine's
+ * queue. */
 #pragma once
 
 #import <Virtualization/Virtualization.h>

@@ -115,8 +115,8 @@
 		answer(nil, @"QEMU has ended");
 	[_waiting removeAllObjects];
 	_end();
-	/* Releases the blocks here. They retain objects that retain this object, so none of them
-	 * would ever be freed. */
+	/* Releases the blocks here. The blocks retain objects that retain this object, so otherwise
+	 * none of these would ever be freed. */
 	[_event release];
 	[_end release];
 	_event = nil;

@@ -90,7 +90,8 @@ VZ_INIT
 @implementation VZBridgedNetworkInterface
 VZ_SHARED
 
-/* Returns the interfaces of an ordinary Mac. They are used if the settings have no "interfaces". */
+/* Returns the interfaces of an ordinary Mac, which are used if the settings have no
+ * "interfaces". */
 static NSArray *default_interfaces(void)
 {
 	NSDictionary *ethernet =

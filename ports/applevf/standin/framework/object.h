@@ -11,7 +11,7 @@
 #import <Virtualization/Virtualization.h>
 
 @interface VZStandinObject (Values)
-/* Does what -init of NSObject does. It has another name, which no class declares as unavailable. */
+/* Does what -init of NSObject does, under a name that no class declares as unavailable. */
 - (id)initValues;
 - (id)valueOf:(NSString *)name;
 - (void)keep:(id)value as:(NSString *)name;
@@ -20,8 +20,8 @@
 - (BOOL)isSharedByCopies;
 @end
 
-/* Used in the implementation of a class without NSCopying. It means that copies of a configuration
- * share the objects of this class. */
+/* Used in the implementation of a class without NSCopying. The macro means that copies of a
+ * configuration share the objects of this class. */
 #define VZ_SHARED               \
 	-(BOOL)isSharedByCopies \
 	{                       \

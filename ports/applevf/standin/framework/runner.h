@@ -38,8 +38,8 @@
 /* Methods for the code in guest.h, which makes the command lines of a machine. */
 @interface StandinRunner (Parts)
 - (void)word:(NSString *)word value:(NSString *)format, ... NS_FORMAT_FUNCTION(2, 3);
-/* Methods that add a file descriptor to _given or to _lent. They return its number, which is the
- * same in QEMU. */
+/* Methods that add a file descriptor to _given or to _lent, and return the number of the file
+ * descriptor. The number is the same in QEMU. */
 - (int)give:(int)fd;
 - (int)lend:(int)fd;
 - (void)forQemu:(int)fd;

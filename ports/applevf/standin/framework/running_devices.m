@@ -10,8 +10,8 @@
 #import "runner.h"
 #import "settings.h"
 
-/* The private object of each device. It has the device's machine, and its number among the devices
- * of the same class. */
+/* The private object of each device. This object has the device's machine, and the device's number
+ * among the devices of the same class. */
 @interface StandinPlace : NSObject {
       @public
 	StandinMachine *machine; /* not retained; nil: the machine was freed */

@@ -10,8 +10,7 @@
 #import "entitlements.h"
 #import "settings.h"
 
-/* The type ids of CoreFoundation's types. Their only requirement is that they differ from each
- * other. */
+/* The type ids of CoreFoundation's types, which only have to differ from each other. */
 enum { TYPE_OTHER = 1, TYPE_STRING = 7, TYPE_BOOLEAN = 21, TYPE_NUMBER = 22 };
 
 CFTypeRef CFRetain(CFTypeRef cf)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The share of one directory sharing device of a running machine. It sends messages to the process
- * that serves the share (keeper/share.c). */
+/* The share of one directory sharing device of a running machine. This class sends messages to the
+ * process that serves the share (keeper/share.c). */
 #pragma once
 
 #import <Virtualization/Virtualization.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's side of the vsock device. It uses the Unix sockets of vsockd's core, which runs in
- * another process (keeper/main.c). */
+/* The host's side of the vsock device. This class uses the Unix sockets of vsockd's core, which
+ * runs in another process (keeper/main.c). */
 #pragma once
 
 #import <Virtualization/Virtualization.h>

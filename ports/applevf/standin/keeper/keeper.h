@@ -4,8 +4,8 @@
  * The keeper starts QEMU and QEMU's companions, and each of these gets SIGKILL when the keeper
  * exits (PR_SET_PDEATHSIG). The kernel sends this signal as soon as the thread that started the
  * process ends, even if the keeper still runs. So the keeper has only one thread. The keeper copies
- * the bytes of the serial port. It ends all its processes when the client for which the machine
- * runs has exited or has closed the lifeline.
+ * the bytes of the serial port. The keeper ends all its processes when the client for which the
+ * machine runs has exited or has closed the lifeline.
  */
 #pragma once
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies the bytes of the serial port. The code does not make the client's file descriptors
- * non-blocking, because that would change them for other processes that share them. So it reads and
- * writes them only when poll() reports that this is possible. It writes at most PIPE_BUF bytes at a
- * time, since a pipe that is writable has room for as many. */
+ * non-blocking, because that would change them for other processes that share them. So the code
+ * reads and writes these file descriptors only when poll() reports that a read or write is
+ * possible. The code writes at most PIPE_BUF bytes at a time, since a pipe that is writable has
+ * room for as many. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>

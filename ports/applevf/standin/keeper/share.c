@@ -25,7 +25,7 @@
 
 #include "keeper.h"
 
-/* The directory on which the share's file system is mounted. It exists on every Linux, and
+/* The directory on which the share's file system is mounted. Every Linux has this directory, and
  * virtiofsd needs no file of it. */
 #define STAGE "/sys"
 

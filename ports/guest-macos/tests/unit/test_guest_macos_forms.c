@@ -20,8 +20,8 @@ static void exec_of_an_envelope(void **state)
 	json_decref(answer);
 }
 
-/* A command runs as the user of the test, or as nobody if the test runs as root. It has a new POSIX
- * session, the umask 0022, and /dev/null as its stdin. */
+/* A command runs as the user of the test, or as nobody if the test runs as root. The command has a
+ * new POSIX session, the umask 0022, and /dev/null as its stdin. */
 static void who_a_command_is(void **state)
 {
 	struct macos *m = *state;
