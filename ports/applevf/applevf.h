@@ -48,7 +48,8 @@ struct vm {
 	int workspace_fd;
 	int64_t memory_mib;
 	enum network_mode network;
-	/* pluggable: the running machine can get a shared directory. plugged: it has got one. */
+	/* pluggable: the running machine can get a shared directory. plugged: the machine has got
+	 * one. */
 	bool pluggable, plugged;
 
 	struct post *post;

@@ -28,7 +28,7 @@ enum letter_kind {
 	LETTER_STOPPED,
 	LETTER_PAUSED,
 	LETTER_RESUMED,
-	/* The guest was asked to switch itself off. If it could not be asked, `why` is set. */
+	/* The guest was asked to switch itself off. If this request has failed, `why` is set. */
 	LETTER_POWER,
 	LETTER_BALLOON,
 	LETTER_SHARED,

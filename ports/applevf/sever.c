@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts a machine into quarantine. First the supervisor closes its ends of all connections. Then one
- * block on the framework's queue does all other steps: it detaches network cards, removes the
- * directories of shares, removes listeners, and closes connections. The block checks the result of
- * each step (vz_sever.m). The quarantine has failed if a step has failed, or if no answer comes in
- * time.
+ * Puts a machine into quarantine. First the supervisor closes the host's ends of all connections.
+ * Then one block on the framework's queue does all other steps: it detaches network cards, removes
+ * the directories of shares, removes listeners, and closes connections. The block checks the result
+ * of each step (vz_sever.m). The quarantine has failed if a step has failed, or if no answer comes
+ * in time.
  */
 #include "applevf/applevf.h"
 #include "base/cleanup.h"

@@ -164,7 +164,7 @@ static int put_network(VZVirtualMachineConfiguration *machine, const struct plan
 /* --- what every machine has ------------------------------------------------------------------- */
 
 /* Gives the machine its serial console. The file descriptors must stay open as long as the machine
- * exists. The machine closes them when it is freed. */
+ * exists. The file descriptors are closed when the machine is freed. */
 static void put_console(VZVirtualMachineConfiguration *machine, const struct plan *plan)
 {
 	NSFileHandle *in, *out;

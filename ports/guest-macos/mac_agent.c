@@ -15,7 +15,7 @@
 struct waited {
 	struct mac_conn *conn; /* the connection; NULL: the entry is the agent's own */
 	struct mac_job *job;   /* the command; NULL: the entry is the connection's own */
-	int stream;	       /* the index of the command's output stream; -1: its stdin */
+	int stream;	       /* the index of the command's output stream; -1: the stdin */
 };
 
 struct round {

@@ -6,11 +6,11 @@
  * stat, pty, files, resumable execs, limits and workloads. The message of the refusal names the
  * kind of the request.
  *
- * The agent is one process that waits in poll(2). It does not share code with src/guest, which uses
- * functions of Linux everywhere (cgroups, pidfds, epoll). This code was written without a Mac. So
- * all of it except the functions of mac_system.h uses only POSIX, and is compiled both for macOS
- * and for Linux. tests/unit/test_guest_macos_*.c run this code on Linux. The files in darwin/ were
- * compiled for macOS, but have never run on a Mac.
+ * The agent is one process that waits in poll(2). The agent does not share code with src/guest,
+ * which uses functions of Linux everywhere (cgroups, pidfds, epoll). This code was written without
+ * a Mac. So all of the agent's code except the functions of mac_system.h uses only POSIX, and is
+ * compiled both for macOS and for Linux. tests/unit/test_guest_macos_*.c run this code on Linux.
+ * The files in darwin/ were compiled for macOS, but have never run on a Mac.
  *
  * Each command runs in a new POSIX session. After a timeout, a cancel or the loss of the client,
  * the agent kills the command's process group. A process that has left the group is not killed.
@@ -47,7 +47,8 @@ enum mac_answer { MAC_ENVELOPE, MAC_COPYOUT, MAC_BUFFERED, MAC_STREAMED };
 struct mac_request {
 	json_t *doc;
 	enum mac_answer answer;
-	/* The reason why the command cannot be started, for the answer. "" if it can be started. */
+	/* The reason why the command cannot be started, for the answer. "" if the command can be
+	 * started. */
 	char problem[300];
 	const char *id, *path, *cwd, *user;
 	uint64_t number, timeout_ms;
@@ -70,7 +71,7 @@ struct mac_job {
 	bool exited, killed, timed_out;
 	int status; /* the status of waitpid() */
 	int code;   /* the exit code that is reported if the command was never started */
-	/* The reason why the command was never started. "" if it was started. */
+	/* The reason why the command was never started. "" if the command was started. */
 	char start_error[300];
 	int in, outs[MAC_STREAMS]; /* the agent's ends of the command's pipes; -1: closed */
 	struct buf stdin_bytes;
@@ -135,8 +136,8 @@ void mac_conn_write(struct mac_conn *conn);
  * command. */
 void mac_conn_go_on(struct mac_conn *conn);
 bool mac_conn_wants_input(const struct mac_conn *conn);
-/* Returns true if the connection must be closed. That is so if the connection is broken, if all its
- * requests are answered, or if it was idle for LIMIT_AGENT_IDLE_MS milliseconds. */
+/* Returns true if the connection must be closed. A connection must be closed if it is broken, if
+ * all its requests are answered, or if it was idle for LIMIT_AGENT_IDLE_MS milliseconds. */
 bool mac_conn_is_over(const struct mac_conn *conn);
 /* Sends a message. Takes ownership of the reference `message`. NULL means that there was no memory
  * for the message, and the connection is then closed at once. */

@@ -3,8 +3,8 @@
  * The control stream (docs/agent-protocol.md), with the messages hello, config, ready, power and
  * ending. The agent mounts the shared directories of the config. The agent does not set the clock
  * or configure the network, since macOS does both. The agent refuses a config with a workload, a
- * disk or a published port: instead of sending ready, it prints the reason on its stderr and closes
- * the stream.
+ * disk or a published port: instead of sending ready, the agent prints the reason on stderr and
+ * closes the stream.
  */
 #include <errno.h>
 #include <stdio.h>

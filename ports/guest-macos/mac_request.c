@@ -95,8 +95,8 @@ static int take_common(json_t *from, const char *argv, const char *timeout, uint
 	return 0;
 }
 
-/* Refuses fields that this agent does not support. If it ignored them, the command would do
- * something else than the client wants. */
+/* Refuses fields that this agent does not support. If the agent ignored these fields, the command
+ * would do something else than the client wants. */
 static int refuse_others(json_t *from, struct error *err)
 {
 	static const char *const keys[] = {"rlimits", "pty", "resume", "handOver"};

@@ -10,9 +10,10 @@
 
 /* The first process of the initramfs, which finds the root file system and becomes PID 1 in it. */
 #define ROLE_INIT "/init"
-/* Arguments that the kernel's command line gives to this program, after "--". At most one of them
- * is given. READER_WORD: the root disk is mounted so that the host can read files of the disk, and
- * no program of the disk runs. CONSOLE_WORD: a shell runs on the console. */
+/* Arguments that the kernel's command line gives to this program, after "--". The kernel's command
+ * line has at most one of these words. READER_WORD: the root disk is mounted so that the host can
+ * read files of the disk, and no program of the disk runs. CONSOLE_WORD: a shell runs on the
+ * console. */
 #define READER_WORD "reader"
 #define CONSOLE_WORD "console"
 #define READER_ROOT "/disk"

@@ -91,8 +91,8 @@ static void add_network(VZVirtualMachineConfiguration *configuration, NSString *
 	[card release];
 }
 
-/* Returns a share of one directory. Without a name, the result is a VZSingleDirectoryShare. With a
- * name, it is a VZMultipleDirectoryShare with one directory. Returns nil if the path is empty. */
+/* Without a name, the result is a VZSingleDirectoryShare. With a name, the result is a
+ * VZMultipleDirectoryShare with one directory. Returns nil if the path is empty. */
 static VZDirectoryShare *share_of(NSString *path, NSString *name, BOOL readOnly)
 {
 	VZSharedDirectory *directory =

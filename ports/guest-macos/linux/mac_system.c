@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of mac_system.h for Linux. Tests use them, and also the Linux guest that a test
- * uses in place of a macOS guest. */
+/* The functions of mac_system.h for Linux. Tests use these functions, and also the Linux guest that
+ * a test uses in place of a macOS guest. */
 #include "guest-macos/mac_system.h"
 
 /* This header must come first, since <linux/vm_sockets.h> needs it but does not include it. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The commands start and run. While they hold the command lock, they check the state and the
- * digests, and that the config is the recorded one. Then they record the event `starting` and start
- * the live supervisor, which is called the keeper. When they release the lock, the keeper's pipe
- * exists. The command start then waits until the guest is ready. For the command run, this process
- * itself is the keeper, and runs until the machine has ended.
+ * The commands start and run. While these commands hold the command lock, they check the state and
+ * the digests, and that the config is the recorded one. Then the commands record the event
+ * `starting` and start the live supervisor, which is called the keeper. When the commands release
+ * the lock, the keeper's pipe exists. The command start then waits until the guest is ready. For
+ * the command run, this process itself is the keeper, and runs until the machine has ended.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -165,7 +165,7 @@ static int start_locked(struct start *start, struct response *response, struct e
  */
 
 /* Waits until the guest is ready. If the live supervisor fails, it writes a line with the error. If
- * it exits without a line, this function sets an error. */
+ * the live supervisor exits without a line, this function sets an error. */
 static int await_ready(const struct start *start, struct error *err)
 {
 	autobuf struct buf line = BUF_INIT(65536);

@@ -118,7 +118,7 @@ static int64_t read_initrd(void *file, uint64_t at, void *to, size_t len, struct
 }
 
 /* Hashes the file `init` in the initrd. If the initrd is compressed, or is not from this project
- * and has no such file, the digest is "". That is not an error. */
+ * and has no such file, the digest is "", which is not an error. */
 static int hash_init(struct inputs *inputs, struct error *err)
 {
 	autohandle HANDLE file = file_open(inputs->initrd, err);

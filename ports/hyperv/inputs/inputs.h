@@ -15,7 +15,7 @@ struct inputs {
 	char kernel_sha256[FILE_DIGEST_TEXT], initrd_sha256[FILE_DIGEST_TEXT];
 	/* The SHA-256 digest of the file `init` in the initrd; "": no such file was found. */
 	char init_sha256[FILE_DIGEST_TEXT];
-	/* The SHA-256 digest of the root file system; "": it was not hashed. */
+	/* The SHA-256 digest of the root file system; "": the root file system was not hashed. */
 	char rootfs_sha256[FILE_DIGEST_TEXT];
 };
 

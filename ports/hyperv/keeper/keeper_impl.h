@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of the live supervisor. Only its main thread reads and writes this state. */
+/* The state of the live supervisor, which only the main thread reads and writes. */
 #ifndef HYPERV_KEEPER_IMPL_H
 #define HYPERV_KEEPER_IMPL_H
 

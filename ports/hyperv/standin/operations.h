@@ -7,8 +7,8 @@
 
 /*
  * Asks the service to begin the call `call` with the arguments `fields`, for the operation
- * `handle`. Returns S_OK if the service has begun the call. `system` may be NULL. If it is not, the
- * caller must have counted itself in system->users.
+ * `handle`. Returns S_OK if the service has begun the call. If `system` is not NULL, the caller
+ * must have counted itself in system->users.
  */
 HRESULT operation_begin(HCS_OPERATION handle, HCS_OPERATION_TYPE type, struct system *system,
 			const char *call, struct text *fields);

@@ -340,8 +340,8 @@ static DWORD WINAPI take_one(void *data)
 		say("frame", 0, wide);
 		free(wide);
 	}
-	/* Leaves the connection open until this process exits. If it were closed, the guest would
-	 * think that the host is gone. */
+	/* Leaves the connection open until this process exits. If this program closed the
+	 * connection, the guest would think that the host is gone. */
 	return 0;
 }
 

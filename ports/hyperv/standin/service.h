@@ -17,7 +17,7 @@
 /*
  * Sends {"n":...,"call":CALL,FIELDS}, and waits for the line "accepted". Returns the HRESULT of
  * this line. If `document` is not NULL, sets *document to the document that follows the line. The
- * caller frees it with LocalFree().
+ * caller frees the document with LocalFree().
  */
 HRESULT service_call(const char *call, const struct text *fields, WCHAR **document);
 

@@ -35,7 +35,8 @@ static void open_pipe(const char *name)
 	pipe_end = CreateFileA(name, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_EXISTING,
 			       FILE_FLAG_OVERLAPPED, NULL);
 	/* If the process that has created the pipe only reads from it, this program may open the
-	 * pipe only for writing. This is enough for the output of a console. */
+	 * pipe only for writing. A pipe that is opened only for writing is enough for the output of
+	 * a console. */
 	if (pipe_end == INVALID_HANDLE_VALUE && GetLastError() == ERROR_ACCESS_DENIED)
 		pipe_end = CreateFileA(name, GENERIC_WRITE, 0, NULL, OPEN_EXISTING,
 				       FILE_FLAG_OVERLAPPED, NULL);

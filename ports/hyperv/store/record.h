@@ -36,8 +36,8 @@ void record_end(struct record *record); /* accepts a zeroed record */
  * The caller frees the name. The pipe with this name exists as long as the machine's live
  * supervisor runs (keeper/pipe.h). */
 char *record_system_id(const struct record *record);
-/* Checks that the recorded state allows the command. Fails with ERR_CONFLICT if it does not, and
- * with ERR_NOT_FOUND if there is no workspace. */
+/* Checks that the recorded state allows the command. Fails with ERR_CONFLICT if the state does not
+ * allow it, and with ERR_NOT_FOUND if there is no workspace. */
 int record_allows(const struct record *record, enum command command, struct error *err);
 /* Records a state with the text `detail`. NULL and "" mean that there is no such text. */
 int record_note(struct record *record, enum state state, const char *detail, struct error *err);

@@ -40,9 +40,9 @@ bool file_is_empty_dir(const char *path);
  * directory does not exist. */
 int file_remove_tree(const char *path, struct error *err);
 
-/* Takes an exclusive lock on a file. Creates the file if it is missing. Waits for the lock until
- * `deadline`, a time of clock_mono_ns(). The caller releases the lock by closing the handle. No
- * program can remove the file before that. Returns INVALID_HANDLE_VALUE with err set on failure. */
+/* Takes an exclusive lock on a file. Creates a missing file. Waits for the lock until `deadline`, a
+ * time of clock_mono_ns(). The caller releases the lock by closing the handle. No program can
+ * remove the file before that. Returns INVALID_HANDLE_VALUE with err set on failure. */
 HANDLE file_lock(const char *path, uint64_t deadline, struct error *err);
 
 #endif

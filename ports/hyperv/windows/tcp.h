@@ -17,7 +17,8 @@ int sockets_begin(struct error *err);
  * Clients cannot connect before the caller calls listen(). Returns INVALID_SOCKET with err set on
  * failure. ERR_UNAVAILABLE means that another program uses the port. */
 SOCKET tcp_take_port(const char *host, uint16_t port, struct error *err);
-/* Checks that the text is an address of this host. Fails with ERR_INVALID if it is not. */
+/* Checks that the text is an address of this host. Fails with ERR_INVALID if the text is no address
+ * of this host. */
 int tcp_check_own_address(const char *host, struct error *err);
 /* Connects to "host:port" or "[v6]:port" before `deadline`, a time of clock_mono_ns(). The deadline
  * does not limit how long Windows looks up the name of the host. Returns INVALID_SOCKET with err

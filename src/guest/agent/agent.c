@@ -244,7 +244,7 @@ static void take_publish(struct agent *agent, json_t *doc)
 }
 
 /* Stops telling the host about ports that are no longer published. The guest's listener for such a
- * port stays open. This does no harm, because the host no longer connects to the port. */
+ * port stays open, which does no harm, because the host no longer connects to the port. */
 static int take_unpublish(struct agent *agent, json_t *doc, struct error *err)
 {
 	json_t *publishes = NULL;

@@ -13,7 +13,7 @@
 #define PROTOCOLS "{\"min\":1,\"max\":1}"
 
 /* Adds the bytes as base64 if they are not UTF-8, since a JSON string can have only UTF-8. Adds
- * nothing if they are UTF-8. */
+ * nothing if all bytes are UTF-8. */
 static void put_exact(struct writer *w, const char *key, const struct buf *bytes)
 {
 	if (bytes->len > 0 && !utf8_is_whole(buf_bytes(bytes), bytes->len))

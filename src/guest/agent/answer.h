@@ -22,17 +22,17 @@ struct captured {
 	bool truncated[JOB_STREAMS];
 };
 
-/* Returns the envelope form of an exec's answer: {"exit_code","stdout","stderr"}, and if they
- * apply, "timed_out", "stdout_truncated", "stderr_truncated", "start_error". Bytes that are not
- * UTF-8 become U+FFFD. */
+/* Returns the envelope form of an exec's answer: {"exit_code","stdout","stderr"}, and, if set,
+ * "timed_out", "stdout_truncated", "stderr_truncated", "start_error". Bytes that are not UTF-8
+ * become U+FFFD. */
 char *answer_envelope_exec(const struct job_end *end, const struct captured *output,
 			   struct error *err);
 /* Returns the envelope form of a failure: {"error"}. */
 char *answer_envelope_error(const char *text, struct error *err);
 
 /* Returns the frame form of an exec's answer:
- * {"id","stdout","stderr","exitCode","elapsedMs","killed"}, and if they apply, "signal",
- * "timedOut", "stdoutTruncated", "stderrTruncated", "startError". */
+ * {"id","stdout","stderr","exitCode","elapsedMs","killed"}, and, if set, "signal", "timedOut",
+ * "stdoutTruncated", "stderrTruncated", "startError". */
 char *answer_frame_exec(const char *id, const struct job_end *end, const struct captured *output,
 			struct error *err);
 

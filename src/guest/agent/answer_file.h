@@ -12,7 +12,7 @@
 
 /* The result of a file operation. A process has done the work, and has exited. */
 struct file_end {
-	const struct buf *output; /* the process's output; empty if it failed */
+	const struct buf *output; /* the process's output; empty if the process failed */
 	bool cut;		  /* the process wrote more output than the agent keeps */
 	/* The number of bytes of file contents that the process got on its stdin. */
 	size_t written;

@@ -162,8 +162,8 @@ static void on_conn_input(void *data)
 	struct conn *conn = data;
 
 	conn_go_on(conn);
-	/* A long first request may arrive slowly. While its bytes arrive, the connection does not
-	 * count as idle. */
+	/* A long first request may arrive slowly. While the bytes of the request arrive, the
+	 * connection does not count as idle. */
 	if (!conn->dead && conn->idle && wait_for_request(conn, NULL) < 0)
 		conn_end(conn);
 }

@@ -4,8 +4,8 @@
  * start of its job to its answer. call.h has the functions of calls.
  *
  * The first byte of the connection chooses its form: the envelope form or the frame form. The
- * functions of the form handle the bytes that come, and start the calls. A call sends its messages
- * with conn_say(), or puts frames into the connection's queue itself. While a command's stdin is
+ * functions of the form handle the bytes that come, and start the calls. A call sends messages with
+ * conn_say(), or puts frames directly into the connection's send queue. While a command's stdin is
  * full, the connection waits. The call then calls conn_go_on() when stdin has room again. The
  * connection uses a call only through the functions of the call's kind (struct call_kind).
  *
@@ -116,7 +116,7 @@ struct call {
 	struct conn *conn;
 	struct list_link link;
 	const struct call_kind *kind;
-	struct job *job; /* the command's job; NULL: it has not started yet, or has ended */
+	struct job *job; /* the command's job; NULL: the job has not started yet, or has ended */
 	char *id;	 /* the id that the client gave; never NULL */
 	uint64_t number;
 	struct stdin_window *window; /* the flow control of stdin; NULL: the client uses none */
@@ -137,7 +137,7 @@ void conns_end(struct conns *conns); /* ends all connections at once */
 struct conn *conn_new(struct conns *conns, int fd, struct error *err);
 /* Makes a connection from a stream of the mux. Takes ownership of the stream. */
 struct conn *conn_new_carried(struct conns *conns, struct mux_stream *stream, struct error *err);
-void conn_end(struct conn *conn); /* ends the connection at once; conns_sweep() frees its memory */
+void conn_end(struct conn *conn); /* ends the connection at once; conns_sweep() frees the memory */
 
 /* Functions that the code of the two forms (envelopes.c, frames.c) calls. */
 void conn_set_form(struct conn *conn, const struct conn_form *form);

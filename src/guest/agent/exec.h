@@ -11,7 +11,7 @@
 
 struct exec_context {
 	struct job_table jobs;
-	const char *etc; /* the directory of passwd and group; a test has its own */
+	const char *etc; /* the directory of passwd and group; "/etc" except in tests and readers */
 	struct user_cache users;
 	struct containers containers;
 	/* A reference to the environment of the run config. NULL if the config has no

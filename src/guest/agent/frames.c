@@ -16,7 +16,7 @@
 /* The frame that the agent is handling. */
 struct turn {
 	struct conn *conn;
-	uint64_t number; /* the number of the frame's request; 0 while it is not known */
+	uint64_t number; /* the number of the frame's request; 0: the number is not known */
 };
 
 static struct call *find_call(const struct conn *conn, uint64_t number)

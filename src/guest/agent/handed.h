@@ -9,8 +9,8 @@
 #include "guest/agent/mux.h"
 
 /* Takes ownership of `stream` and `fd`. If there is no memory, closes both. `over` may be NULL.
- * Calls over() once, when `stream` and `fd` are closed. That may happen before this function
- * returns. If the stream or the connection breaks, resets a TCP connection of `fd`. */
+ * Calls over() once, when `stream` and `fd` are closed. The call of over() may come before this
+ * function returns. If the stream or the connection breaks, resets a TCP connection of `fd`. */
 void handed_join(struct loop *loop, struct mux_stream *stream, int fd, void (*over)(void *data),
 		 void *data);
 

@@ -93,7 +93,7 @@ static void take_known(struct mux_stream *s, const struct packet *p, const uint8
 }
 
 /* Answers a packet of an unknown stream with an RST. If there is no room for the RST now, it is
- * never sent. This does no harm, since the host or its client tries again. */
+ * never sent, which does no harm, since the host or its client tries again. */
 static void refuse_stranger(struct mux *mux, const struct packet *p)
 {
 	const struct packet rst = {.src_cid = mux->cid,

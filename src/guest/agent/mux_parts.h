@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Declarations that several files of the mux use. These are about streams, packets for the host,
- * and events for the holders of streams. The holder of a stream is the code that reads from the
- * stream and writes to it. */
+/* Declarations that several files of the mux use. The declarations are about streams, packets for
+ * the host, and events for the holders of streams. The holder of a stream is the code that reads
+ * from the stream and writes to it. */
 #ifndef GUEST_MUX_PARTS_H
 #define GUEST_MUX_PARTS_H
 

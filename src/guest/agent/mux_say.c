@@ -123,7 +123,7 @@ void mux_hello(struct mux *mux)
 	struct packet p;
 
 	mux->linked = false;
-	/* All earlier streams have ended, so their packets are dropped. This also makes room for
+	/* All earlier streams have ended, so their packets are dropped, which also makes room for
 	 * the HELLO. */
 	mux->chunks = 0;
 	/* The host may have got only the first bytes of a packet. The bytes 0xff then complete that

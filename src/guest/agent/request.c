@@ -343,7 +343,7 @@ int request_decode_workload(json_t *config, struct request *out, struct error *e
 	struct request request = {.kind = REQUEST_EXEC, .doc = json_incref(config)};
 
 	/* The key env is not read here, since it is not only for the workload. config_decode()
-	 * reads it for all commands of the guest. */
+	 * reads the key env for all commands of the guest. */
 	if (request_get_argv(config, "", "command", &request, err) < 0 ||
 	    request_get_optional_string(config, "", "cwd", &request.cwd, err) < 0 ||
 	    request_get_optional_string(config, "", "user", &request.user, err) < 0 ||

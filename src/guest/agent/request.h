@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decodes requests to the agent. The functions are pure: they turn bytes into a struct. A client
+ * Decodes requests to the agent. The functions are pure, and turn bytes into a struct. A client
  * writes its requests in one of two forms, the envelope form or the frame form. The first byte of a
  * connection shows which form the client uses. Requests of both forms are decoded into the same
  * struct.
@@ -60,8 +60,8 @@ struct request {
 
 	const char *op; /* the request's op, if the agent does not know it */
 	const char *id; /* the id of an EXEC in the frame form */
-	/* The number of this request. For an event it is the number of the request that the event
-	 * is about. The number is 0 if the message has none. */
+	/* The number of this request. An event has the number of the request that the event is
+	 * about. The number is 0 if the message has none. */
 	uint64_t number;
 
 	const char *exec; /* for ATTACH and EXEC: the exec's id; NULL: the client gave none */

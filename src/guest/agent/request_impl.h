@@ -6,7 +6,7 @@
 #include "guest/agent/request.h"
 
 /* Functions that each decode one key of the JSON object `from`. `path` says in error messages where
- * in the request the object `from` is; "" means that it is the whole request. */
+ * in the request the object `from` is; "" means that `from` is the whole request. */
 int request_get_argv(json_t *from, const char *path, const char *key, struct request *out,
 		     struct error *err);
 int request_get_environment(json_t *from, const char *path, struct request *out, struct error *err);

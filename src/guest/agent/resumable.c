@@ -20,7 +20,7 @@ struct resumable {
 	/* The timer of the grace time. The timer runs while no client is attached. */
 	struct loop_watch *grace;
 	struct call *call; /* the client's call; NULL: no client is attached */
-	struct job *job;   /* the command's job; NULL: it has ended */
+	struct job *job;   /* the command's job; NULL: the command has ended */
 	/* The command's process id. 0: the command has not begun to run, or never ran. */
 	pid_t pid;
 	struct job_end end;

@@ -5,8 +5,8 @@
  * The machine of a template must be idle when it is saved. No command runs, no connection is open,
  * and all records were sent, since otherwise the host of a restored machine would get them. All
  * changed data in memory must be written to the disks. The page cache is kept, since all sessions
- * share its pages. If it were dropped, each session would read the pages again, into memory that
- * only this session uses.
+ * share its pages. If the page cache were dropped, each session would read the pages again, into
+ * memory that only this session uses.
  *
  * A machine that continues after the save keeps its connections and commands. In a machine that is
  * restored from the save, the connections end, since their clients are connected to the saved
@@ -16,8 +16,8 @@
  * processes continue when the kernel's random numbers differ from those of the saved machine. In
  * the machine that was saved, the processes continue at the next message with the time. The host
  * sends this message when the save is over, even if the save has failed. If no such message comes,
- * the processes continue after LIMIT_REST_MS milliseconds. A restored machine gets its config long
- * before its clock has counted this time.
+ * the processes continue after LIMIT_REST_MS milliseconds. In a restored machine this time does not
+ * matter, since the machine gets a config long before.
  */
 #include <malloc.h>
 #include <string.h>
@@ -127,8 +127,8 @@ bool agent_is_back(struct agent *agent)
 	agent->back = true;
 	framed_close(&agent->control);
 	apply_free(steal_ptr(&agent->apply));
-	/* A restored machine must accept no client before it gets its own identity. Otherwise it
-	 * would answer with the identity of the saved machine. */
+	/* A restored machine must accept no client before it gets a new identity. Otherwise the
+	 * restored machine would answer with the identity of the saved machine. */
 	server_stop_listening(&agent->server);
 	conns_end(&agent->server.conns);
 	exec_report_begin_anew(&agent->report);

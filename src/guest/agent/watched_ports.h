@@ -31,7 +31,7 @@ struct watched_ports {
 	struct port_set wanted; /* the published ports */
 	struct port_set told;	/* the ports in the last message to the host */
 	bool has_told;		/* a message `listening` was sent */
-	/* The agent knew the ports when it sent the last message. `told` has them. */
+	/* The agent knew the ports when it sent the last message, and `told` has these ports. */
 	bool told_known;
 	bool asked; /* the agent has asked the kernel for events */
 	/* The kernel's events about ports. NULL: the agent has not asked for them yet, or the

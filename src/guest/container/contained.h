@@ -3,8 +3,8 @@
  * Decodes the part of a request that is about a container. The request asks to create a container,
  * or to run a command in an existing one. The host has read the OCI config, so the request has
  * values that the guest's kernel takes: numbers of mount(2) and capset(2), names of cgroup files,
- * and a compiled system call filter. The functions are pure. These are the members (S is a text, N
- * a number, B true or false):
+ * and a compiled system call filter. The functions are pure. The members are (S is a text, N a
+ * number, B true or false):
  *
  *   "process": {"env":[..], "uid":N, "gid":N, "groups":[..], "umask":N, "capabilities":{"bounding":
  *     MASK, "effective":.., "inheritable":.., "permitted":.., "ambient":..}, "noNewPrivileges":B,

@@ -25,7 +25,7 @@ struct container {
 	struct containers *all;
 	struct list_link link;
 	char id[CONTAINER_ID_MAX + 1];
-	int init;  /* pidfd of the container's first process; -1: it has not started yet */
+	int init;  /* pidfd of the container's first process; -1: the process has not started */
 	int group; /* a file descriptor of the container's cgroup */
 	struct cgroup_tree commands; /* has a cgroup for each further command */
 	/* The host's mounts that are kept (held.h). NULL: there are none. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The containers of this guest. A container lives as long as its first process. When that process
- * ends, all processes of the container are killed: by the kernel if they are in its pid namespace,
- * or by the agent through their cgroup. A container belongs to the connection on which its creation
- * was requested, and ends when that connection ends.
+ * ends, all processes of the container are killed: by the kernel if they are in the container's pid
+ * namespace, or by the agent through the container's cgroup. A container belongs to the connection
+ * on which its creation was requested, and ends when that connection ends.
  */
 #ifndef GUEST_CONTAINERS_H
 #define GUEST_CONTAINERS_H

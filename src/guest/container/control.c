@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program microagent-container. The host runs it as a command of the guest, to control or list
- * all processes of a container. The program uses the files of the container's cgroup, and does not
- * need the agent. Its commands:
+ * The program microagent-container, which the host runs as a command of the guest, to control or
+ * list all processes of a container. The program uses the files of the container's cgroup, and does
+ * not need the agent. The commands of the program:
  *
  *   freeze ID                freezes all processes, and returns when they stand still
  *   thaw ID                  lets all processes go on, and returns when they run

@@ -26,8 +26,8 @@ static const char *const links[][2] = {
 	{"/proc/self/fd/1", "stdout"}, {"/proc/self/fd/2", "stderr"},
 };
 
-/* Bind mounts the guest's device on `name`. This is for a root in which no device node can be
- * created, for example a root that the host serves. */
+/* Bind mounts the guest's device on `name`, for a root in which no device node can be created, for
+ * example a root that the host serves. */
 static int bind_device(int dev, const char *name, struct error *err)
 {
 	autoclose int file = place_make(dev, name, true, err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds files and directories below a container's root. The root is not trusted: its links may lead
- * anywhere. A path is resolved as a process of the container would resolve it, so that no link
- * leads out of the root (openat2(2), RESOLVE_IN_ROOT). `root` is a file descriptor of the root
- * directory.
+ * Finds files and directories below a container's root. The links in this root are not trusted,
+ * since they may lead anywhere. A path is resolved as a process of the container would resolve it,
+ * so that no link leads out of the root (openat2(2), RESOLVE_IN_ROOT). `root` is a file descriptor
+ * of the root directory.
  */
 #ifndef GUEST_PLACE_H
 #define GUEST_PLACE_H

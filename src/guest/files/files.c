@@ -2,8 +2,8 @@
 /*
  * The program that reads, writes and lists files for the host, with the rights of the request's
  * user. The program's stdin and stdout are a connection to the host, which the agent has handed
- * over. The program first writes one byte, which tells the host that the program runs. Its
- * commands:
+ * over. The program first writes one byte, which tells the host that the program runs. The commands
+ * of the program:
  *   send ROOT PATH           sends the file or directory PATH as a stream (base/tree/tree_stream.h)
  *   output ROOT PATH         sends a declared output as a stream (guest/files/output.h)
  *   changes ROOT ID          sends the upper layer ID of a review share as a stream; only root sees

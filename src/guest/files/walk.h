@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the file or directory that a path names, one component after the other. This code is for
- * processes that have more rights than the users who may have made links in the path. Before it
- * follows a link, it calls the function `follow` of the caller, which can refuse.
+ * processes that have more rights than the users who may have made links in the path. Before a link
+ * is followed, the function `follow` of the caller is called, and may refuse the link.
  */
 #ifndef GUEST_WALK_H
 #define GUEST_WALK_H
@@ -24,7 +24,7 @@ struct walk_rule {
 };
 
 struct walked {
-	int fd;		     /* an O_PATH file descriptor of the file; the caller closes it */
+	int fd;		     /* an O_PATH file descriptor of the file, which the caller closes */
 	char path[PATH_MAX]; /* the path below the root, which has no links and begins with "/" */
 };
 

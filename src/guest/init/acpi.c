@@ -16,7 +16,7 @@
 #define ACPI_FAMILY "acpi_event"
 #define ACPI_GROUP "acpi_mc_group"
 #define ACPI_ATTR_EVENT 1
-#define ACPI_EVENT_CLASS 20 /* an event begins with the device class; its size in bytes */
+#define ACPI_EVENT_CLASS 20 /* the size in bytes of the device class, with which an event begins */
 static const char power_button[ACPI_EVENT_CLASS] = "button/power";
 
 /* The attributes of a netlink message that were not read yet. */

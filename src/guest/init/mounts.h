@@ -22,7 +22,7 @@ void mounts_root(void);
  * system read-only. Begins with the file system that was mounted last. Never calls sync(), which
  * would wait for ever for a share whose server is gone. */
 void mounts_end(void);
-/* Writes all changed data to the disks. Unlike mounts_end(), it leaves the file systems
+/* Writes all changed data to the disks, but unlike mounts_end() leaves the file systems
  * writable. */
 int mounts_write_back(struct error *err);
 /* Returns the mount point in a line of /proc/self/mountinfo, or NULL if no block device is mounted

@@ -11,9 +11,9 @@
 #define POWER_KEYS 4
 
 /* Opens all input devices that have a power key, since the host does not say which of them it uses.
- * Returns how many it has opened. The file descriptors are non-blocking, and become readable when
- * any key is pressed. The caller closes them. `dir` is the directory of the device nodes,
- * "/dev/input". */
+ * Returns the number of opened devices. The file descriptors are non-blocking, and become readable
+ * when any key is pressed. The caller closes the file descriptors. `dir` is the directory of the
+ * device nodes, "/dev/input". */
 size_t power_keys_open(const char *dir, int fds[POWER_KEYS]);
 /* Reads all queued key events of an input device. Returns 1 if the power key was pressed, 0 if it
  * was not pressed, and -1 if the device is gone. */

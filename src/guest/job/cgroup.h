@@ -46,8 +46,8 @@ struct cgroup_tree {
 	 * container. -1: there are no cgroups. */
 	int dirfd;
 	bool lent; /* the directory is a container's cgroup, and is not removed at the end */
-	/* The tree is frozen: its processes stand still, and so does a process that is started in
-	 * the tree. */
+	/* All processes of the tree stand still, and so does a process that is started in the
+	 * tree. */
 	bool frozen;
 	uint64_t next; /* the number that the next cgroup gets as its name */
 	struct cgroup spares[CGROUP_SPARES];
@@ -64,7 +64,7 @@ struct cgroup_tree {
 
 /* Opens the tree. `mount` is the path at which cgroup v2 is mounted ("/sys/fs/cgroup"). Kills the
  * processes that an earlier agent has left in the tree, and makes the first spare cgroup. If there
- * is no cgroup v2, or if this process may not use it, the tree has no cgroups. That is not an
+ * is no cgroup v2, or if this process may not use it, the tree has no cgroups, which is not an
  * error. */
 void cgroup_tree_open(struct cgroup_tree *tree, const char *mount);
 /* Sets up a tree in the cgroup of a container. `dirfd` is the directory of that cgroup, which
@@ -83,7 +83,7 @@ void cgroup_kill_all(struct cgroup_tree *tree);
 /* Freezes all processes of the tree, and waits until they stand still, at most LIMIT_STAND_STILL_MS
  * milliseconds. A process that waits in the kernel, for example for a share, may stand still only
  * later. Before that, such a process runs none of its own instructions. If the tree has no cgroups,
- * no process is frozen. That is not an error.
+ * no process is frozen, which is not an error.
  * https://docs.kernel.org/admin-guide/cgroup-v2.html#core-interface-files. */
 void cgroup_freeze(struct cgroup_tree *tree);
 /* Lets the processes of the tree continue. Does nothing if the tree is not frozen. */

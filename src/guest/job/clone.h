@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls clone3(). Unlike fork(), clone3() also returns a pidfd, and can start the child in a
- * cgroup. So no process of a command is ever outside of the command's cgroup. This also saves time,
- * since moving a process to another cgroup takes long in the kernel (an RCU grace period).
+ * cgroup. So no process of a command is ever outside of the command's cgroup. The start in a cgroup
+ * also saves time, since moving a process to another cgroup takes long in the kernel (an RCU grace
+ * period).
  */
 #ifndef GUEST_CLONE_H
 #define GUEST_CLONE_H

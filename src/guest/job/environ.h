@@ -19,9 +19,10 @@
 int environ_check(json_t *env, const char *path, struct error *err);
 
 /*
- * Returns an array of "KEY=VALUE" that ends with NULL. The caller frees it with environ_free().
- * `config` and `request` must have been checked, and each may be NULL. If `terminal` is true, the
- * array has the variable TERM. Returns NULL with err set if there is no memory.
+ * Returns an array of "KEY=VALUE" that ends with NULL. The caller frees the array with
+ * environ_free(). `config` and `request` must have been checked, and each may be NULL. If
+ * `terminal` is true, the array has the variable TERM. Returns NULL with err set if there is no
+ * memory.
  */
 char **environ_build(const struct user *user, bool terminal, json_t *config, json_t *request,
 		     struct error *err);

@@ -38,14 +38,14 @@ enum job_stream { JOB_STDOUT, JOB_STDERR, JOB_STREAMS };
 /* The result of a job that has ended. */
 struct job_end {
 	/* 124 if the command timed out, 125 to 127 if it never ran, 128+n if signal n has killed
-	 * it. Otherwise it is the program's exit code. */
+	 * it. In all other cases the program's exit code. */
 	int exit_code;
 	int signal; /* the signal that has killed the program; 0: no signal has killed it */
 	bool timed_out;
 	bool killed; /* a timeout or job_kill() has killed the command */
 	int64_t elapsed_ms;
 	int64_t started_ns, ended_ns; /* times of start and end, in ns since 1970 */
-	char start_error[512];	      /* the reason why the program never ran; "": it ran */
+	char start_error[512];	      /* why the program never ran; "": the program ran */
 };
 
 /* Returns the result of a command that never ran. `why` is the reason, and becomes the member
@@ -157,9 +157,9 @@ void job_release(struct job *job);
 /* Continues to read output after space() has returned NULL. Must be called when the owner can take
  * output again. */
 void job_resume(struct job *job);
-/* Writes to the command's stdin. Returns how many of the bytes were written. If these are fewer
- * than `len`, stdin is full at present, and stdin_room() will be called. If the command has closed
- * its stdin, drops all bytes and returns `len`. */
+/* Writes to the command's stdin. Returns how many of the bytes were written. If fewer than `len`
+ * bytes were written, stdin is full at present, and stdin_room() will be called. If the command has
+ * closed its stdin, drops all bytes and returns `len`. */
 size_t job_write_stdin(struct job *job, const void *bytes, size_t len);
 /* Closes the command's stdin. The command still gets the bytes that job_write_stdin() has written.
  * A terminal is not closed, but gets its end-of-file character. */

@@ -49,7 +49,7 @@ struct job {
 	/* The command has a terminal. out[JOB_STDOUT].fd is then the terminal's master, and
 	 * stdin_fd is a duplicate of the master. */
 	bool terminal;
-	int stdin_fd; /* the agent's end of stdin; -1: it does not exist or was closed */
+	int stdin_fd; /* the agent's end of stdin; -1: there is none, or it was closed */
 	struct loop_watch *stdin_watch;
 
 	char *program, *cwd; /* copies of the names of program and directory, for messages */

@@ -268,8 +268,8 @@ void job_close_stdin(struct job *job)
 		close_stdin(job);
 		return;
 	}
-	/* This write may fail if the terminal is full of bytes that no program reads. That does no
-	 * harm, since no program would read the end-of-file character. */
+	/* This write may fail if the terminal is full of bytes that no program reads. Such a
+	 * failure does no harm, since no program would read the end-of-file character. */
 	if (job->stdin_fd >= 0 && tcgetattr(job->stdin_fd, &t) == 0 && (t.c_lflag & ICANON))
 		job_write_stdin(job, &t.c_cc[VEOF], 1);
 }

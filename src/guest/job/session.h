@@ -5,8 +5,8 @@
 
 #include <sys/types.h>
 
-/* Sends SIGKILL to every process of the POSIX session. Repeats the search until it finds no
- * process, but only a limited number of times. A process that has made a new POSIX session is not
+/* Sends SIGKILL to every process of the POSIX session. Repeats the search until no process is
+ * found, but only a limited number of times. A process that has made a new POSIX session is not
  * found. */
 void session_kill(pid_t session);
 

@@ -35,8 +35,8 @@ struct spawn_inside {
 	/* The pidfd of a process whose pid namespace the child joins. -1: the child gets the
 	 * agent's pid namespace or a new pid namespace. */
 	int pid_namespace;
-	/* The file descriptors that enter() uses. The child keeps them until enter() has returned,
-	 * and closes all other file descriptors of the agent before that. */
+	/* The file descriptors that enter() uses. The child keeps these file descriptors until
+	 * enter() has returned, and closes all other file descriptors of the agent before. */
 	const int *descriptors;
 	size_t ndescriptors; /* at most SPAWN_DESCRIPTORS */
 	bool hold;	     /* when everything is set up, the child waits for spawn_release() */
@@ -56,7 +56,7 @@ struct spawn_spec {
 	/* The working directory. NULL: the user's home directory, or "/" if that does not exist. */
 	const char *cwd;
 	const struct user *user; /* the user of the command; NULL: the user of the agent */
-	/* The file descriptors that become the program's 0, 1 and 2. All of them are above 2. */
+	/* The file descriptors that become the program's 0, 1 and 2. All three are above 2. */
 	int fds[3];
 	/* fds[0] is a terminal, which becomes the controlling terminal of the command. A child in a
 	 * container opens a terminal of the container instead. */
@@ -76,8 +76,8 @@ struct spawn_spec {
 	const struct spawn_inside *inside;
 };
 
-/* The step of the child that has failed. SPAWN_ENTERED is not a failure: the child is in its
- * container, and waits for spawn_release(). */
+/* The step of the child that has failed. SPAWN_ENTERED is not a failure, but says that the child is
+ * in its container and waits for spawn_release(). */
 enum spawn_step {
 	SPAWN_NONE,
 	SPAWN_SESSION,

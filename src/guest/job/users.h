@@ -33,8 +33,8 @@ struct user {
  * Finds a user. `spec` is "name", "uid", "name:group" or "uid:gid". NULL means the user that the
  * image has recorded in <etc>/microagent/user. If there is no such user, or if it is root, NULL
  * means the uid 1000. `etc` is "/etc" except in tests and in a reader. A numeric uid need not be in
- * passwd. If it is not, the gid is the same number, the home directory is "/", and the shell is
- * "/bin/sh". Fails with ERR_NOT_FOUND for an unknown name.
+ * passwd. For a uid that is not in passwd, the gid is the same number, the home directory is "/",
+ * and the shell is "/bin/sh". Fails with ERR_NOT_FOUND for an unknown name.
  */
 int user_resolve(const char *etc, const char *spec, struct user *out, struct error *err);
 

@@ -22,8 +22,8 @@
 #include "guest/machine/network.h"
 #include "guest/machine/review.h"
 
-/* The flags for mounts of disks and shares of the host. Setuid bits of their files have no effect,
- * and their device nodes cannot be opened. */
+/* The flags for mounts of disks and shares of the host. Setuid bits in such a mount have no effect,
+ * and device nodes in it cannot be opened. */
 #define FLAGS (MS_NOSUID | MS_NODEV)
 
 /* The directory on which a disk or share is mounted. The code uses a file descriptor of the

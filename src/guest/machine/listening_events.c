@@ -5,10 +5,10 @@
  * or listens after the change, the program puts a record into a ring buffer. The contents of the
  * record do not matter and are never read.
  *
- * The ring buffer (BPF_MAP_TYPE_RINGBUF, kernel/bpf/ringbuf.c) is mapped into this process. Its
- * first page has the reader's position, which this process writes. Its second page has the writer's
- * position. While the two positions differ, poll() reports that the ring buffer's file descriptor
- * is readable.
+ * The ring buffer (BPF_MAP_TYPE_RINGBUF, kernel/bpf/ringbuf.c) is mapped into this process. The
+ * first page of the ring buffer has the reader's position, which this process writes. The second
+ * page has the writer's position. While the two positions differ, poll() reports that the ring
+ * buffer's file descriptor is readable.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -33,7 +33,7 @@ struct listening_events {
 
 /* --- the program ----------------------------------------------------------------------------- */
 
-/* The program's argument (register 1) points to words of 8 bytes: the socket, its old state, its
+/* The program's argument (register 1) points to words of 8 bytes: the socket, the old state, the
  * new state. Each instruction below has its index in the program as the first argument, because the
  * jumps need the indexes. */
 enum { TELL = 4, END = 12, PROGRAM_LENGTH = 14 };

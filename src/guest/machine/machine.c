@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions by which the agent changes the real machine and reads its state (struct machine).
- * Tests replace them by their own functions. */
+ * Tests use other functions instead. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,7 @@
 
 /* The keys of the agent's rules (kaudit_link.c). The kernel puts the key of a rule into each event
  * that the rule has recorded. The last four keys are for system calls that open a file. Each of
- * them also says where the call has its flags. */
+ * these four keys also says where the call has its flags. */
 #define KAUDIT_KEY_EXEC "exec"
 #define KAUDIT_KEY_CONNECT "connect"
 #define KAUDIT_KEY_OPEN "open"	     /* the second argument of the call has the flags */
@@ -52,7 +52,7 @@ struct kaudit_event {
 	bool openat;
 	uint64_t flags, dirfd;
 	/* The working directory and the file's path. `path` is as the program has given it until
-	 * the event is complete. Then it is made absolute. */
+	 * the event is complete. Then `path` is made absolute. */
 	struct buf cwd, path;
 	/* If has_parent is true, `path` is the path of the file's directory, because no record has
 	 * named the file itself yet. */

@@ -8,9 +8,9 @@
  * The kernel never lets a process wait for the receiver of the records. If the receiver is too
  * slow, the kernel drops records and counts them.
  *
- * Only processes that have a login uid are recorded (spawn.h). These are the processes that the
- * host starts, and their descendants. The kernel records every exec, every open for writing, and
- * every connect to an IP address by these processes.
+ * Only processes that have a login uid are recorded (spawn.h). The processes that the host starts,
+ * and their descendants, have a login uid. The kernel records every exec, every open for writing,
+ * and every connect to an IP address by these processes.
  */
 #ifndef GUEST_KAUDIT_LINK_H
 #define GUEST_KAUDIT_LINK_H

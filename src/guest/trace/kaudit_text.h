@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads one record of the kernel's audit. Netlink delivers it in this form:
+ * Reads one record of the kernel's audit. Netlink delivers a record in this form:
  * "audit(1364481363.243:24287): key=value ...". The kernel writes the keys. Many values, such as
  * file names and arguments, come from a program of the guest. The kernel writes such a value in
  * quotes if it has no space, quote or control character, and otherwise as hexadecimal digits. The

@@ -46,7 +46,7 @@ char *telemetry_batch_message(struct telemetry_batch *batch);
 void telemetry_batch_free(struct telemetry_batch *batch);
 
 /* Returns the message {"type":"telemetry-status",...}, which says what is traced. The caller frees
- * it. `detail` is the reason why system calls or writes are not traced, or "". */
+ * the message. `detail` is the reason why system calls or writes are not traced, or "". */
 char *telemetry_status(bool syscalls, bool writes, const char *detail);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The objects that describe a macOS guest. Apple's data representations of these objects are opaque
- * to a client. Here they are texts. An auxiliary storage is a file with the name of its hardware
- * model, so that its use with another model is noticed.
+ * to a client. Here the representations are texts. An auxiliary storage is a file with the name of
+ * its hardware model, so that its use with another model is noticed.
  */
 #import "mac.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a macOS without the framework. This is for a client that is linked weakly with the
- * framework and looks its classes up by name. */
+/* Simulates a macOS without the framework, for a client that is linked weakly with the framework
+ * and looks the framework's classes up by name. */
 #import <Foundation/Foundation.h>
 
 #include <dlfcn.h>

@@ -41,8 +41,8 @@ void room_close(struct vsock_room *room);
 
 bool room_set_port(struct vsock_room *room, uint32_t port);
 void room_clear_port(struct vsock_room *room, uint32_t port);
-/* Waits for the next connection from the guest. Returns its file descriptor, and sets *port to the
- * port to which the guest has connected. Returns -1 when the room closes. */
+/* Waits for the next connection from the guest. Returns the connection's file descriptor, and sets
+ * *port to the port to which the guest has connected. Returns -1 when the room closes. */
 int room_accept(struct vsock_room *room, uint32_t *port);
 /* Connects to a port of the guest. Returns the file descriptor, and sets *source to the host's port
  * of the connection. Returns -1 with errno set on failure. ECONNRESET means that no program of the

@@ -12,8 +12,8 @@
 	StandinMonitor *_monitor;
 	NSMutableArray *_words;	      /* the command line of QEMU */
 	NSMutableArray *_keeperWords; /* the keeper's command line */
-	/* File descriptors for the process that starts QEMU. This process closes them
-	 * afterwards. */
+	/* File descriptors for the process that starts QEMU. This process closes these file
+	 * descriptors afterwards. */
 	NSMutableArray *_given;
 	NSMutableArray *_lent; /* like _given, but they stay open in this process */
 	NSMutableArray *_plugs;
@@ -22,7 +22,7 @@
 }
 
 - (id)initWithMachine:(StandinMachine *)machine;
-/* Starts QEMU. Returns NO with *error set on failure. If it returns YES, the machine's method
+/* Starts QEMU. Returns NO with *error set on failure. After the result YES, the machine's method
  * runnerIsReady or runnerEnded: is called later. */
 - (BOOL)launch:(NSError **)error;
 /* Kills QEMU at once. The machine's method runnerEnded: is called later. */

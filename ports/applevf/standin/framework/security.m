@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entitlements of the program. On a Mac they are in the program's signature. Here the settings say
- * which entitlements the program has. The few functions of CoreFoundation call methods of
- * Foundation's objects, since each type of CoreFoundation is such an object here.
+ * Entitlements of the program. On a Mac the entitlements are in the program's signature. Here the
+ * settings say which entitlements the program has. The few functions of CoreFoundation call methods
+ * of Foundation's objects, since each type of CoreFoundation is such an object here.
  */
 #import <Foundation/Foundation.h>
 #import <Security/Security.h>

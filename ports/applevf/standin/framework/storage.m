@@ -7,7 +7,8 @@
 
 #define BLOCK 512
 #define IDENTIFIER_MAX 20
-/* The default timeout of a network block device, in seconds. Apple does not publish its value. */
+/* The default timeout of a network block device, in seconds. Apple does not publish the value of
+ * this timeout. */
 #define NBD_TIMEOUT 10
 
 @implementation VZStorageDeviceAttachment
@@ -26,8 +27,8 @@ VZ_SHARED
 }
 
 /* Returns the reason why the image cannot be used, or nil if it can be used. Apple documents that
- * it must be a raw image of whole blocks, which can be opened for reading or for writing as the
- * client wants. */
+ * the image must be a raw image of whole blocks, which can be opened for reading or for writing as
+ * the client wants. */
 static NSString *unfit_image(NSURL *url, int fd)
 {
 	struct stat about;

@@ -34,7 +34,7 @@ void pump_in(struct pump *pump)
 		pump->length = 0;
 }
 
-/* Writes the bytes that were read. Drops them if `to` has no reader any more. */
+/* Writes the bytes that were read, or drops the bytes if `to` has no reader any more. */
 void pump_out(struct pump *pump)
 {
 	size_t some = pump->length < PIPE_BUF ? pump->length : PIPE_BUF;

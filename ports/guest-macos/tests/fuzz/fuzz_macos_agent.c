@@ -4,7 +4,7 @@
  * of the input selects one of two forms. In one form the client sends the remaining bytes
  * unchanged. In the other form the client sends each line of the remaining bytes as the payload of
  * a frame, so that the fuzzer need not guess lengths. A line that begins with 'I' becomes a stdin
- * frame: its second byte is the number of the request.
+ * frame: the second byte of the line is the number of the request.
  *
  * No command is really run. Each pretended command has written four bytes to stdout, and reads all
  * of its stdin. After each line of the input, the length of the line decides whether a command's

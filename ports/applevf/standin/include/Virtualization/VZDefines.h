@@ -12,7 +12,7 @@
 #import <dispatch/dispatch.h>
 
 /* GCC's Objective-C runtime has no weak references. With this runtime, a client must keep a
- * delegate longer than the object, or set it to nil. This is usual without ARC. */
+ * delegate longer than the object, or set it to nil. Clients without ARC usually do so. */
 #ifdef __APPLE__
 #define VZ_WEAK weak
 #define VZ_SINCE(version) __attribute__((availability(macos, introduced = version)))

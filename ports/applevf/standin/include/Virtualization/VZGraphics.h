@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Screens, keyboards and pointing devices. macOS guests must have them; Linux guests may have
- * them. */
+/* Screens, keyboards and pointing devices. macOS guests must have these devices, and Linux guests
+ * may have them. */
 #pragma once
 
 #import <Virtualization/VZDefines.h>
