@@ -44,7 +44,7 @@ struct vm {
 	struct loop *loop;
 	struct vm_events events;
 	struct log *log;
-	char *label; /* the text "<stateDir>/<runtimeID>", for messages */
+	char *label; /* the machine's "<stateDir>/<runtimeID>", for messages */
 	int workspace_fd;
 	int64_t memory_mib;
 	enum network_mode network;

@@ -32,7 +32,7 @@
 static int put_command_line(const struct vm_boot *boot, const struct config *config,
 			    struct plan *out, struct error *err)
 {
-	autobuf struct buf line = BUF_INIT(2048); /* the limit of x86-64 kernels, in bytes */
+	autobuf struct buf line = BUF_INIT(2048); /* kernels for x86-64 accept at most 2048 bytes */
 	bool run = !boot || boot->use == VM_RUN;
 
 	if (buf_printf(&line, err, APPEND "%s%s%s",

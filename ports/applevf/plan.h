@@ -33,13 +33,13 @@ struct plan_macos {
 };
 
 struct plan {
-	char *kernel, *initrd; /* paths of files; NULL for a macOS guest */
+	char *kernel, *initrd; /* the paths of kernel and initrd; NULL for a macOS guest */
 	char *command_line;
-	struct plan_macos macos; /* all members are NULL for a Linux guest */
+	struct plan_macos macos; /* the files of a macOS guest; NULL members for a Linux guest */
 	int64_t memory_mib, cpus;
 	struct plan_disk *disks; /* the root disk comes first if there is one */
 	size_t disk_count;
-	struct plan_share *shares; /* a share without a directory comes last */
+	struct plan_share *shares; /* a share without a directory is the last one */
 	size_t share_count;
 	enum network_mode network;
 	/* The host's interface for a bridged network, otherwise NULL. The string belongs to the

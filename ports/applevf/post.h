@@ -22,8 +22,8 @@
 
 enum letter_kind {
 	LETTER_STARTED,
-	LETTER_GUEST_STOPPED, /* the guest switched itself off */
-	LETTER_CRASHED,	      /* the machine has stopped with an error */
+	LETTER_GUEST_STOPPED, /* LETTER_GUEST_STOPPED: the guest switched itself off */
+	LETTER_CRASHED,	      /* the machine has stopped because of an error */
 	/* vz_stop() has stopped the machine. If the stop has failed, `why` is set. */
 	LETTER_STOPPED,
 	LETTER_PAUSED,
@@ -33,7 +33,7 @@ enum letter_kind {
 	LETTER_BALLOON,
 	LETTER_SHARED,
 	LETTER_UNSHARED,
-	LETTER_NETWORK_LOST, /* the framework has disconnected the network card */
+	LETTER_NETWORK_LOST, /* the framework has detached the network card */
 	LETTER_SEVERED,
 	/* The connection `id` to the guest is open. If the connection has failed, `why` is set. */
 	LETTER_CONNECTED,

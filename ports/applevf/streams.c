@@ -32,11 +32,11 @@ struct stream {
 	struct list_link link;
 	uint64_t id;
 	int fd;			  /* the host's socket until the two sockets are joined; -1: none */
-	struct loop_watch *watch; /* watches for the client's line */
+	struct loop_watch *watch; /* the watch that reads the client's line */
 	/* The timer of the time limit for the client's line, and then for the guest's answer. */
 	struct loop_watch *timer;
 	uint32_t port;
-	bool to_guest;	  /* a client of the host has opened the stream, and it is joined */
+	bool to_guest;	  /* a client of the host has opened this stream, which is joined */
 	void *connection; /* the framework's object for the connection; NULL: none yet */
 	struct relay *relay;
 };

@@ -20,7 +20,7 @@
 	dispatch_queue_t queue;
 	VZVirtualMachine *machine;
 	VZVirtioSocketListener *listener;
-	NSMutableArray *connections; /* connections whose descriptors the loop has */
+	NSMutableArray *connections; /* the connections that were passed to the event loop */
 	uint32_t *ports;	     /* the host's ports to which the guest may connect */
 	size_t port_count;
 	int serial_in, serial_out;

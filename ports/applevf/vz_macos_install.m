@@ -218,7 +218,7 @@ struct installation {
 	VZVirtualMachine *machine;
 	VZMacOSInstaller *installer;
 	NSProgress *progress;	/* belongs to the installer */
-	NSError *error;		/* the reason of the failure; nil: no failure */
+	NSError *error;		/* why the installation failed; nil: no failure */
 	struct error exception; /* an exception of the framework, if it has thrown one */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that vz_macos.m and vz_macos_install.m share. */
+/* Functions that both vz_macos.m and vz_macos_install.m use. */
 #ifndef BACKEND_APPLEVF_VZ_MACOS_OBJC_H
 #define BACKEND_APPLEVF_VZ_MACOS_OBJC_H
 

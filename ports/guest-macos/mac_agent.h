@@ -109,7 +109,7 @@ struct mac_agent {
 	struct mac_conn *conns;
 	size_t conn_count;
 	const char *user;	     /* the user of commands that name no user */
-	struct mac_control *control; /* the control stream; NULL: none */
+	struct mac_control *control; /* the control stream to the host; NULL: none */
 	/* Returns true if the client of a connection is the host. NULL: every client is
 	 * accepted. */
 	bool (*admits)(int fd);
@@ -129,7 +129,7 @@ void mac_agent_close(struct mac_agent *agent);
 /* --- mac_conn.c ------------------------------------------------------------------------------ */
 
 struct mac_conn *mac_conn_new(struct mac_agent *agent, int fd);
-void mac_conn_free(struct mac_conn *conn); /* also kills the connection's commands */
+void mac_conn_free(struct mac_conn *conn); /* frees the connection and kills its commands */
 void mac_conn_read(struct mac_conn *conn);
 void mac_conn_write(struct mac_conn *conn);
 /* Handles the input that has come. Returns when the connection must wait for more input or for a
@@ -177,7 +177,7 @@ void mac_job_output(struct mac_job *job, int stream);
  * read, sends the answer and returns true. */
 bool mac_job_look(struct mac_job *job, uint64_t now_ns);
 uint64_t mac_job_deadline(const struct mac_job *job);
-void mac_job_free(struct mac_job *job); /* also kills the command if it still runs */
+void mac_job_free(struct mac_job *job); /* frees the command, and kills it if it still runs */
 
 /* --- mac_spawn.c ----------------------------------------------------------------------------- */
 

@@ -28,7 +28,7 @@
  * lists. */
 #define ROLE_LIST "microagent-list"
 #define ROLE_STAT "microagent-stat"   /* argv[1] is the file that the role describes */
-#define ROLE_SHELL "microagent-shell" /* the process that becomes a terminal's shell */
+#define ROLE_SHELL "microagent-shell" /* executes a shell on a terminal */
 /* The words from argv[1] on are the TCP ports that the host may connect to. */
 #define ROLE_PUBLISH "microagent-publish"
 

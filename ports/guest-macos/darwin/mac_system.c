@@ -24,7 +24,7 @@
 #define CID_ANY UINT32_MAX
 #define CID_HOST 2
 
-/* A program must declare this variable itself, by environ(7). */
+/* The environment of this process. A program must declare this variable itself (environ(7)). */
 extern char **environ;
 
 struct vsock_address {

@@ -9,7 +9,7 @@
 /* JSON documents that were read from the workspace while the lock was held. `result` is the
  * workspace's result, and `runtime` is the document for the answer's member `runtime`. */
 struct told {
-	json_t *result, *runtime; /* NULL: the document does not exist */
+	json_t *result, *runtime; /* NULL: the workspace has no such document */
 };
 struct told answer_read(const struct record *record);
 void told_free(struct told *told);

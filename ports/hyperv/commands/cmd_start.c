@@ -28,7 +28,7 @@ struct start {
 	struct inputs inputs;
 	/* For start: the pipe with the reports of the live supervisor, which is another process. */
 	HANDLE report;
-	struct keeper *keeper; /* for run: the live supervisor in this process */
+	struct keeper *keeper; /* for run: the live supervisor, in this process */
 };
 
 /* --- under the lock ----------------------------------------------------------------------------
@@ -195,8 +195,8 @@ static int require_result(const struct start *start, const struct response *resp
 			 json_text(response->event, "detail", "the reason is not recorded"));
 }
 
-/* Adds the recorded state and the present state of the machine to the answer. `status` is 0 if the
- * machine was started, or -1 if this has failed. */
+/* Adds the recorded state and the present state of the machine to the answer. `status` is 0, or -1
+ * if the start has failed, or, for the command run, if the machine has failed. */
 static int answer_start(struct start *start, int status, struct response *response,
 			struct error *err)
 {

@@ -69,7 +69,7 @@ static wchar_t *keeper_command_line(const struct spawn *spawn, const char *state
 
 static wchar_t *own_path(struct error *err)
 {
-	const DWORD most = 32768; /* the longest path of Windows, in characters */
+	const DWORD most = 32768; /* the largest length of a path on Windows, in characters */
 	wchar_t *path = malloc(most * sizeof(*path));
 	DWORD n = path ? GetModuleFileNameW(NULL, path, most) : 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that create, start and end one machine of the Host Compute Service (HCS). Each function
+/* Functions that create, start and end one machine of the Host Compute System (HCS). Each function
  * waits until HCS has finished the operation. */
 #ifndef HYPERV_HCS_SYSTEM_H
 #define HYPERV_HCS_SYSTEM_H

@@ -17,7 +17,7 @@ enum notice_kind {
 	NOTICE_HELLO,	/* the guest has sent its first message, which is in `message` */
 	NOTICE_READY,	/* the guest is ready */
 	NOTICE_RESULT,	/* the guest has sent its result, which is in `message` */
-	NOTICE_ENDING,	/* the guest has announced an orderly end */
+	NOTICE_ENDING,	/* the guest has announced that it will end in order */
 	NOTICE_LOST,	/* the control stream has ended; `why` is the reason */
 	NOTICE_BROKEN,	/* the guest has broken the protocol; `why` says how */
 	NOTICE_EXITED,	/* the machine has ended; `why` is the exit type of HCS */

@@ -42,7 +42,7 @@ struct keeper {
 	uint64_t deadline;
 	bool started;	    /* true: the machine was started */
 	bool over;	    /* true: the loop of the main thread must end */
-	bool ending;	    /* true: the guest has announced an orderly end */
+	bool ending;	    /* true: the guest has announced that it will end in order */
 	char exit_type[64]; /* how the machine has ended (hcs/system.h) */
 	void (*on_ready)(void *data);
 	void *data;

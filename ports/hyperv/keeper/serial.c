@@ -16,7 +16,7 @@
 struct serial {
 	HANDLE pipe, thread;
 	char *path;
-	uint64_t size; /* the size of the log in bytes */
+	uint64_t size; /* the present size of serial.log in bytes */
 	CRITICAL_SECTION lock;
 	/* `line` is the present line, which is not complete yet. `last` is the last line that was
 	 * not blank. */

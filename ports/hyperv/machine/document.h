@@ -23,7 +23,7 @@
 /* A disk of the machine. In the list of disks, a disk's index is its LUN. The root disk comes
  * first. */
 struct machine_disk {
-	const char *name; /* the disk's name for the guest */
+	const char *name; /* the name by which the guest knows the disk */
 	const char *path; /* the path of the VHD or VHDX */
 	bool read_only;
 };

@@ -30,7 +30,7 @@ static const char vhd_creator[4] = {'m', 'a', 'g', 'o'};
 
 #define FEATURE_RESERVED 2u /* a bit that must be 1, by the specification */
 #define VERSION_1_0 0x00010000u
-#define NO_OFFSET UINT64_MAX /* the field "data offset" of a fixed disk */
+#define NO_OFFSET UINT64_MAX /* the value of the field "data offset" for a fixed disk */
 #define TYPE_FIXED 2u
 #define HOST_WINDOWS 0x5769326bu /* "Wi2k" as a number */
 /* 2000-01-01 in seconds since 1970. A VHD counts times from this date. */

@@ -35,7 +35,7 @@ struct system {
 	HCS_EVENT_OPTIONS options;
 	HCS_EVENT_CALLBACK callback;
 	void *context;
-	HANDLE exited; /* an event object: the system has exited */
+	HANDLE exited; /* an event object that is set when the system has exited */
 	WCHAR *exit_status;
 	int users; /* how many callbacks are queued or run, and how many calls wait */
 };
@@ -48,7 +48,7 @@ struct operation {
 	HCS_OPERATION_TYPE type;
 	HRESULT result;
 	WCHAR *document;
-	HANDLE over; /* an event object: the operation has ended */
+	HANDLE over; /* an event object that is set when the operation has ended */
 	HCS_OPERATION_COMPLETION callback;
 	void *context;
 	struct system *system;

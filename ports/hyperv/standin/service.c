@@ -24,7 +24,7 @@ struct request {
 static SOCKET service = INVALID_SOCKET;
 static struct request *requests;
 static CONDITION_VARIABLE answer_came = CONDITION_VARIABLE_INIT;
-static SRWLOCK sending = SRWLOCK_INIT; /* so that lines do not mix */
+static SRWLOCK sending = SRWLOCK_INIT; /* the lock that keeps lines of several threads apart */
 
 static bool receive_all(SOCKET socket, char *bytes, size_t len)
 {

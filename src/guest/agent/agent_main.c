@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The agent's process. This code takes the file descriptors from PID 1, sets the signal handling,
  * and connects to the host. */
-#include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
+#include <sys/socket.h> /* <sys/socket.h> must come first, since vm_sockets.h needs it */
 
 #include <linux/vm_sockets.h>
 

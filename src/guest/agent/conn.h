@@ -38,7 +38,7 @@ struct resumables;
 struct workload;
 
 struct conn_form {
-	enum limit most; /* the limit of one message, in bytes */
+	enum limit most; /* the limit for the size of one message, in bytes */
 	int (*send)(struct framed *wire, const char *text, struct error *err);
 	/* Handles the bytes that have come. Returns true if the caller must call step() again,
 	 * since some of these bytes may still be handled. */
@@ -80,7 +80,7 @@ struct conn {
 	/* A request of the envelope form that has come while a terminal is open waits until the
 	 * terminal has ended. */
 	bool held;
-	bool streaming; /* a request wanted a stream or a terminal */
+	bool streaming; /* a request on this connection wanted a stream or a terminal */
 	bool closing;	/* the connection closes when all messages are sent */
 	bool dead;
 	bool busy;  /* messages of the connection are being handled at this moment */
@@ -117,13 +117,13 @@ struct call {
 	struct list_link link;
 	const struct call_kind *kind;
 	struct job *job; /* the command's job; NULL: the job has not started yet, or has ended */
-	char *id;	 /* the id that the client gave; never NULL */
+	char *id;	 /* the id that the client gave to its request; never NULL */
 	uint64_t number;
 	struct stdin_window *window; /* the flow control of stdin; NULL: the client uses none */
 	struct stdin_window own; /* a window that only this call uses; `window` may point to it */
 	/* The client sends no more stdin, and the command's stdin was closed. */
 	bool stdin_told_over;
-	bool told; /* the client was sent how the command ended */
+	bool told; /* the client has got the message how the command ended */
 };
 
 void conns_init(struct conns *conns, struct loop *loop, const struct conn_form *unknown);
@@ -131,7 +131,7 @@ void conns_init(struct conns *conns, struct loop *loop, const struct conn_form *
 void conns_sweep(struct conns *conns);
 /* Returns true if no connection has a message that must still be sent. */
 bool conns_are_quiet(const struct conns *conns);
-void conns_end(struct conns *conns); /* ends all connections at once */
+void conns_end(struct conns *conns); /* ends all connections of the agent at once */
 
 /* Makes a connection from the socket `fd`. Takes ownership of `fd`. */
 struct conn *conn_new(struct conns *conns, int fd, struct error *err);

@@ -57,8 +57,8 @@ struct mux {
 	bool wants_room; /* the port is full, and the mux waits until the port has room */
 	bool linked;	 /* the host has sent WELCOME, so packets are recognized */
 	bool met;	 /* a host has sent WELCOME at least once */
-	bool splits;	 /* the argument `splits` of mux_open() */
-	uint64_t number; /* the number in the agent's last HELLO */
+	bool splits;	 /* `fd` is a socket (the argument `splits` of mux_open()) */
+	uint64_t number; /* the random number in the agent's last HELLO */
 	uint64_t cid;
 	uint32_t next_port;
 	struct list buckets[MUX_BUCKETS]; /* a hash table of all streams */
@@ -66,7 +66,7 @@ struct mux {
 	struct list due;     /* streams with an event that their holders do not know yet */
 	struct list wanting; /* streams whose packets had no room in the port */
 	struct mux_stream *telling;
-	void (*anew)(void *data); /* the function of mux_watch_host(); NULL: there is none */
+	void (*anew)(void *data); /* the function that mux_watch_host() has set; NULL: none */
 	void *anew_data;
 	size_t in_at, in_end;
 	unsigned first_chunk, chunks;

@@ -13,7 +13,7 @@ struct mux_stream {
 	struct mux *mux;
 	struct list_link link, due, wanting;
 	uint32_t host_port, guest_port;
-	bool open; /* the host has accepted the stream */
+	bool open; /* the host has accepted the stream, or has opened it */
 	bool over; /* the host has ended the stream, and sends no more */
 	/* The holder has closed the stream, which is freed when all its packets are written. */
 	bool orphaned;

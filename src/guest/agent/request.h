@@ -24,7 +24,7 @@
 #include "guest/job/rlimits.h"
 
 enum request_kind {
-	REQUEST_EXEC,	 /* this kind exists in both forms */
+	REQUEST_EXEC,	 /* REQUEST_EXEC exists in both forms */
 	REQUEST_COPYOUT, /* the kinds from this one to PTY exist only in the envelope form */
 	REQUEST_WRITE,
 	REQUEST_LIST,
@@ -104,7 +104,7 @@ int request_decode_frame(const void *text, size_t len, struct request *out, stru
  * the same meaning as in a request. The key env is not decoded here, since it is for all commands
  * of the guest. *out gets its own reference to `config`. */
 int request_decode_workload(json_t *config, struct request *out, struct error *err);
-void request_free(struct request *request); /* accepts a struct whose members are all 0 */
+void request_free(struct request *request); /* accepts a struct request whose members are all 0 */
 
 /*
  * The state of envelope_scan(), which finds the end of one JSON value in the stream of the envelope
@@ -112,7 +112,7 @@ void request_free(struct request *request); /* accepts a struct whose members ar
  * earlier call has looked at.
  */
 struct envelope_scan {
-	size_t at; /* the number of bytes that were looked at */
+	size_t at; /* how many bytes earlier calls have looked at */
 	size_t depth;
 	bool in_string, escaped;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that request.c and request_envelope.c share. */
+/* Functions that both request.c and request_envelope.c use. */
 #ifndef GUEST_REQUEST_IMPL_H
 #define GUEST_REQUEST_IMPL_H
 

@@ -128,7 +128,7 @@ static void resumable_push(struct resumable *r)
 	while (more) {
 		more = send_frame(r, JOB_STDOUT);
 		more = (r->call && send_frame(r, JOB_STDERR)) || more;
-		more = more && r->call; /* without memory, the connection has ended */
+		more = more && r->call; /* there was no memory, so the connection has ended */
 	}
 	if (!r->call || r->job || r->call->told || !all_sent(r))
 		return;

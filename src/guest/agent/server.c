@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "guest/agent/server.h"
 
-#include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
+#include <sys/socket.h> /* <sys/socket.h> must come first, since vm_sockets.h needs it */
 
 #include <linux/vm_sockets.h>
 

@@ -23,7 +23,7 @@ struct server {
 	/* No file descriptor was free for a connection, and no connection or job has ended since
 	 * then. */
 	bool full;
-	size_t full_jobs; /* the number of commands when `full` was set */
+	size_t full_jobs; /* how many commands ran when `full` was set */
 	/* The largest number of commands that ran at the same time since the agent last called
 	 * malloc_trim(). */
 	size_t most_jobs;

@@ -30,7 +30,7 @@ struct watched_ports {
 	struct framed *control;
 	struct port_set wanted; /* the published ports */
 	struct port_set told;	/* the ports in the last message to the host */
-	bool has_told;		/* a message `listening` was sent */
+	bool has_told;		/* a message `listening` was sent to the host */
 	/* The agent knew the ports when it sent the last message, and `told` has these ports. */
 	bool told_known;
 	bool asked; /* the agent has asked the kernel for events */

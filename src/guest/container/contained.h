@@ -67,7 +67,7 @@ struct contained_mount {
 /* A namespace of another container, which the new container joins. */
 struct contained_join {
 	const char *id; /* the other container's id; NULL: the entry is not used */
-	int flag;	/* the CLONE_NEW... flag of the namespace's type */
+	int flag;	/* the CLONE_NEW... flag of the namespace to join */
 };
 #define CONTAINED_JOINS 3
 
@@ -79,7 +79,7 @@ struct device_rule {
 	bool allow;
 	int kind;	   /* BPF_DEVCG_DEV_BLOCK or BPF_DEVCG_DEV_CHAR; 0: devices of both kinds */
 	int major, minor;  /* the device's numbers; DEVICE_ANY: every number */
-	unsigned accesses; /* BPF_DEVCG_ACC_MKNOD, _READ and _WRITE flags */
+	unsigned accesses; /* flags BPF_DEVCG_ACC_MKNOD, BPF_DEVCG_ACC_READ, BPF_DEVCG_ACC_WRITE */
 };
 
 /* How a new container must be set up. */

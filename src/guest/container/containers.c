@@ -27,7 +27,7 @@ struct container {
 	char id[CONTAINER_ID_MAX + 1];
 	int init;  /* pidfd of the container's first process; -1: the process has not started */
 	int group; /* a file descriptor of the container's cgroup */
-	struct cgroup_tree commands; /* has a cgroup for each further command */
+	struct cgroup_tree commands; /* the tree with a cgroup for each further command */
 	/* The host's mounts that are kept (held.h). NULL: there are none. */
 	struct held *held;
 	unsigned jobs; /* the number of jobs that use this struct */

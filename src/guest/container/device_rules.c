@@ -66,7 +66,7 @@ enum {
 };
 
 #define PROLOGUE 6
-#define PER_RULE 8 /* the most instructions that one rule needs */
+#define PER_RULE 8 /* the largest number of instructions for one rule */
 #define EPILOGUE 2
 
 struct program {

@@ -28,7 +28,7 @@
 static struct {
 	struct user user;
 	const char *root;
-	char open[3][USER_PATH_MAX]; /* directories that stay writable for the user */
+	char open[3][USER_PATH_MAX]; /* directories to which the user may still write */
 	size_t listed;
 	int errnum;
 } walk;

@@ -11,7 +11,7 @@
 
 struct account_line {
 	const char *name; /* the user's or group's name, which is the first field of the line */
-	const char *line; /* the whole line without its newline */
+	const char *line; /* the whole line to add, without a newline */
 	/* The uid or gid, which is the third field of the line. ACCOUNT_NO_ID: the lines of this
 	 * file have no number. */
 	uint32_t id;

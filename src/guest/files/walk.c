@@ -17,7 +17,7 @@
 struct walk {
 	const struct walk_rule *rule;
 	int root;
-	int links;	     /* the number of links that were followed */
+	int links;	     /* how many links were followed so far */
 	char rest[PATH_MAX]; /* the components of the path that are not resolved yet */
 	struct walked at;
 };

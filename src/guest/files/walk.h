@@ -20,7 +20,7 @@ struct walk_rule {
 	int (*follow)(void *data, const char *path, const struct stat *link, const struct stat *dir,
 		      struct error *err);
 	void *data;
-	bool make; /* create missing directories, with mode 0755 */
+	bool make; /* missing directories are created, with the mode 0755 */
 };
 
 struct walked {

@@ -6,8 +6,8 @@
  * system. A program of the root file system runs as root only if the host asks for it.
  *
  * If RAM_ROOT is on the kernel's command line, the initramfs itself is the root file system. The
- * host has then made an initramfs from the files of an image and the files of microagent. The files
- * of microagent are removed after use, since they use memory.
+ * host has then made the initramfs from the files of an image, which come first, and the files of
+ * microagent. The files of microagent are removed after use, since they use memory.
  */
 #include "guest/init/initramfs.h"
 

@@ -13,7 +13,7 @@
  * milliseconds to exit, kills those that still run, sends the last messages to the host and exits.
  * One second after that time PID 1 kills every process that still runs.
  */
-#include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
+#include <sys/socket.h> /* <sys/socket.h> must come first, since vm_sockets.h needs it */
 
 #include <linux/vm_sockets.h>
 
@@ -51,7 +51,7 @@
 #define OOM_FILE "/proc/self/oom_score_adj"
 #define OOM_SPARED "-999"
 #define LINK_WORD \
-	"microagent.link" /* on the kernel's command line: PID 1 must connect the link */
+	"microagent.link" /* a word of the kernel's command line: there is a link to the host */
 /* The time in which LIMIT_AGENT_RESTARTS restarts of the agent are allowed. */
 #define RESTART_WINDOW_NS (60 * NS_PER_S)
 /* How much longer than its commands the agent may take to exit before it is killed. After the kill,

@@ -140,7 +140,7 @@ void cgroup_tree_close(struct cgroup_tree *tree)
 	if (tree->dirfd >= 0) {
 		if (!tree->lent)
 			unlinkat(tree->dirfd, "../" TREE_NAME,
-				 AT_REMOVEDIR); /* fails if it is not empty */
+				 AT_REMOVEDIR); /* unlinkat() fails if the cgroup is not empty */
 		close(tree->dirfd);
 	}
 	free(tree->left);

@@ -98,7 +98,7 @@ struct job_spec {
 	int connection;
 	bool terminal;
 	uint16_t rows, columns;
-	uint64_t timeout_ms; /* the time limit in milliseconds; 0: no limit */
+	uint64_t timeout_ms; /* the command's time limit in milliseconds; 0: no limit */
 	/* A file descriptor of the file that is executed instead of argv[0]. -1: argv[0] is
 	 * executed. */
 	int program_fd;
@@ -132,7 +132,7 @@ struct job_table {
 	int null_fd;
 	/* The observer of this table. If all members are 0, there is none. */
 	struct job_witness witness;
-	uint64_t begun; /* the number of commands that were started */
+	uint64_t begun; /* how many commands were started so far */
 };
 
 /* Sets up an empty table. `cgroup_mount` is "/sys/fs/cgroup". */

@@ -85,7 +85,7 @@ void job_io_read(struct job *job, enum job_stream stream);
 bool job_io_finished(const struct job *job);
 /* Counts how many bytes are in the pipes. Called when the program has exited. */
 void job_io_program_ended(struct job *job);
-void job_io_release(struct job *job); /* closes the file descriptors in job->held */
+void job_io_release(struct job *job); /* closes the agent's copies in job->held */
 void job_io_close(struct job *job);
 
 /* The functions of job.c are declared below. */

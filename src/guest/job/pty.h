@@ -11,10 +11,10 @@
 /* The size of a terminal, in characters, for a request that gives no size. */
 #define PTY_ROWS 24
 #define PTY_COLUMNS 80
-#define PTY_SIZE_MAX UINT16_MAX /* the largest number of rows or columns */
+#define PTY_SIZE_MAX UINT16_MAX /* the largest number of rows or columns of a terminal */
 
 struct pty {
-	int master; /* the file descriptor of the master, non-blocking */
+	int master; /* the master's file descriptor, which is non-blocking */
 	int terminal;
 };
 

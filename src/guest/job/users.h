@@ -22,7 +22,7 @@
 struct user {
 	uid_t uid;
 	gid_t gid;
-	gid_t groups[USER_GROUPS_MAX]; /* the supplementary groups, which do not contain gid */
+	gid_t groups[USER_GROUPS_MAX]; /* the user's supplementary groups, without gid */
 	size_t ngroups;
 	char name[USER_NAME_MAX];
 	char home[USER_PATH_MAX];

@@ -54,7 +54,7 @@ size_t dhcp_make(uint8_t out[DHCP_MESSAGE_MAX], enum dhcp_kind kind, uint32_t tr
 	size_t len = HEADER;
 
 	memset(out, 0, DHCP_MESSAGE_MAX);
-	out[0] = 1; /* the operation: 1 is a request */
+	out[0] = 1; /* the operation of the message: 1 is a request */
 	out[1] = 1; /* the type of hardware: 1 is Ethernet */
 	out[2] = 6;
 	memcpy(out + 4, &transaction, 4);

@@ -14,7 +14,7 @@
 #define NETWORK_DOMAIN 254 /* bytes of the longest name of DNS and a NUL */
 
 struct network {
-	bool dhcp; /* a DHCP server gives the values below */
+	bool dhcp; /* the values below come from a DHCP server's answer */
 	/* The IPv4 values of the card. If `gateway` is 0, there is no gateway. */
 	struct in_addr address, netmask, gateway;
 	struct in_addr dns[NETWORK_DNS_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "guest/machine/publish.h"
 
-#include <sys/socket.h> /* must come before vm_sockets.h, which needs this header */
+#include <sys/socket.h> /* <sys/socket.h> must come first, since vm_sockets.h needs it */
 
 #include <linux/vm_sockets.h>
 
@@ -141,7 +141,7 @@ static int add_port(struct publish *p, json_t *item, struct error *err)
 	if (port_is_listed(p, port))
 		return 0;
 	fd = listen_on_port(port, &why);
-	if (fd < 0) /* the port is published already */
+	if (fd < 0) /* EADDRINUSE: the port is published already */
 		return why.errnum == EADDRINUSE ? 0 : error_copy(err, &why);
 	p->ports[p->count].port = port;
 	p->ports[p->count].fd = fd;

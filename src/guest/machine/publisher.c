@@ -4,7 +4,7 @@
  * from the agent, so that very many connections do not slow down the agent. The process copies
  * bytes and does not interpret them.
  */
-#include <sys/socket.h> /* must come before vm_sockets.h, which needs this header */
+#include <sys/socket.h> /* <sys/socket.h> must come first, since vm_sockets.h needs it */
 
 #include <linux/vm_sockets.h>
 

@@ -22,7 +22,7 @@
 #define KAUDIT_KEY_OPEN "open"	     /* the second argument of the call has the flags */
 #define KAUDIT_KEY_OPENAT "openat"   /* the third argument of the call has the flags */
 #define KAUDIT_KEY_OPENAT2 "openat2" /* a separate record of the event has the flags */
-#define KAUDIT_KEY_CREAT "creat"     /* the call has no flags */
+#define KAUDIT_KEY_CREAT "creat"     /* creat() has no argument with flags */
 
 /* The largest number of words of an argv that are kept, and about how many bytes these words may
  * have as JSON. */
@@ -60,7 +60,7 @@ struct kaudit_event {
 	/* The file's data, as in struct stat. mode is 0 if the file does not exist. */
 	uint64_t mode, inode, major, minor;
 	/* The members below are for CONNECT. */
-	uint8_t address[28]; /* a struct sockaddr_in or a struct sockaddr_in6 */
+	uint8_t address[28]; /* the address, a struct sockaddr_in or sockaddr_in6 */
 	size_t address_len;
 };
 

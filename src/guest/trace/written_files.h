@@ -30,7 +30,7 @@ struct written_file {
 };
 
 struct written_files {
-	int fd;	    /* fanotify's file descriptor; -1: no file is watched */
+	int fd;	    /* the file descriptor of fanotify; -1: no file is watched */
 	int mounts; /* a file descriptor that gets POLLPRI when mounts have changed */
 	uint64_t least;
 	uint64_t lost; /* how many events were lost; the caller reads it and sets it to 0 */

@@ -18,7 +18,7 @@
 #define MEMORY_MIN (32 * MEBIBYTE)
 #define CPUS_MIN 1
 
-/* Apple's page about maximumTransmissionUnit has these two limits. */
+/* The limits of an MTU in bytes, from Apple's page about maximumTransmissionUnit. */
 enum { MTU_MIN = 1500, MTU_MAX = 65535 };
 
 @implementation VZVirtualMachineConfiguration

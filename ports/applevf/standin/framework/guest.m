@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes QEMU's command line. The machine is QEMU's q35 with the accelerator TCG. Like Apple's, its
- * devices are virtio on PCI. The kernel's command line begins with options that a kernel needs
- * under TCG, and the client's options follow (src/backend/qemu/machine_row.c has the reasons). A
- * macOS guest cannot run here, so the stand-in runs the Linux that the settings name.
+ * Makes QEMU's command line. The machine is QEMU's q35 with the accelerator TCG. The devices are
+ * virtio on PCI, as in Apple's machines. The kernel's command line begins with options that a
+ * kernel needs under TCG, and the client's options follow (src/backend/qemu/machine_row.c has the
+ * reasons). A macOS guest cannot run here, so the stand-in runs the Linux that the settings name.
  */
 #import "guest.h"
 

@@ -12,7 +12,7 @@
 
 enum { LIMIT = 2 };
 
-static NSMutableDictionary *places; /* the bound sockets' descriptors, by machine */
+static NSMutableDictionary *places; /* the sockets' file descriptors; the key is the machine */
 
 /* Reserves one of the two places for running macOS guests, by binding a socket to a name with the
  * place's number. While the socket is open, no other process can bind this name. Returns the

@@ -56,7 +56,7 @@
 - (void)setBalloonTarget:(uint64_t)target;
 - (void)lostNetwork:(VZNetworkDevice *)device error:(NSError *)error;
 
-/* Methods that the StandinRunner calls. */
+/* Methods that the class StandinRunner calls. */
 - (void)runnerIsReady;
 - (void)runnerEnded:(BOOL)byGuest;
 

@@ -388,7 +388,7 @@ static NSError *stopped_unexpectedly(void)
 			      then:^(NSDictionary *answer, NSString *error) {
 				(void)answer;
 				if (error)
-					return; /* QEMU has exited, which runnerEnded: reports */
+					return; /* QEMU has exited, as runnerEnded: reports */
 				[self enter:there];
 				[self finish:nil];
 				[self event:command];

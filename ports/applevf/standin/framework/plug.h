@@ -19,7 +19,7 @@
 	NSUInteger _number;
 	StandinShare *_share;	   /* the share that is plugged in, or nil */
 	VZDirectoryShare *_wanted; /* the share that the client wants next */
-	unsigned _generation;	   /* a number in the device's name, other for each device */
+	unsigned _generation;	   /* a number in the device's name, different for each device */
 	BOOL _running, _busy;
 }
 

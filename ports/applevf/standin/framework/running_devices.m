@@ -14,7 +14,7 @@
  * among the devices of the same class. */
 @interface StandinPlace : NSObject {
       @public
-	StandinMachine *machine; /* not retained; nil: the machine was freed */
+	StandinMachine *machine; /* the device's machine, not retained; nil: it was freed */
 	NSUInteger number;
 }
 @end

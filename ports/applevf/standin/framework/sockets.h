@@ -12,7 +12,7 @@
 @interface StandinSockets : NSObject {
 	StandinMachine *_machine; /* not retained */
 	VZVirtioSocketDevice *_device;
-	NSMutableDictionary *_listeners; /* the listeners; the key is the port */
+	NSMutableDictionary *_listeners; /* the listeners, each with its port as the key */
 	/* The sockets of the present run of QEMU. NULL: the machine does not run. */
 	struct vsock_room *_room;
 }

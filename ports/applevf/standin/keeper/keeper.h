@@ -56,7 +56,7 @@ struct pump {
 	int from, to;
 	char bytes[4096];
 	size_t length;
-	bool at_end; /* `from` has reached its end of file */
+	bool at_end; /* `from` has no more bytes to read */
 };
 /* Functions that return for which events poll(2) must wait on `from` and on `to`. 0: for none. */
 short pump_wants_in(const struct pump *pump);

@@ -378,7 +378,7 @@ static void a_config_that_asks_for_more(void **state)
 		say_frame(m->control, wrong[i], strlen(wrong[i]));
 		assert_false(hear_more(m, m->control)); /* closed instead of ready */
 		say_text(m, "{\"op\":\"exec\",\"payload\":{\"command\":[\"true\"]}}\n");
-		json_decref(hear_line(m)); /* the agent still runs after this */
+		json_decref(hear_line(m)); /* the agent still runs without the control stream */
 		assert_int_equal(macos_stop(state), 0);
 		assert_int_equal(macos_start(state), 0);
 	}

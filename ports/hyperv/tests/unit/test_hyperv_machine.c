@@ -237,7 +237,7 @@ static void codes(void **state)
 	assert_int_equal(err.code, ERR_INVALID);
 	assert_string_equal(err.msg, "HcsCreateComputeSystem: the document of the machine is "
 				     "refused (0x8037010d): at line 3");
-	hresult_error(0xc037010d, "x", NULL, &err); /* the older form of an error code */
+	hresult_error(0xc037010d, "x", NULL, &err); /* 0xc037010d is the older form of 0x8037010d */
 	assert_int_equal(err.code, ERR_INVALID);
 	hresult_error(0x8037011b, "x", "", &err);
 	assert_int_equal(err.code, ERR_DENIED);
