@@ -97,7 +97,7 @@ static DWORD WINAPI serve_taken(void *context)
 }
 
 /* Starts a thread that serves a connection. If the thread cannot be started, closes the connection
- * and counts it no more. */
+ * and no longer counts it. */
 static void begin_serving(struct channel *channel, SOCKET near_side)
 {
 	struct taken *taken = malloc(sizeof(*taken));

@@ -158,7 +158,7 @@ json_t *machine_document(const struct machine *machine, struct error *err)
 {
 	json_auto_t *document = json_object();
 
-	/* Makes HCS end the machine when the live supervisor exits, which has the only handle. */
+	/* Makes HCS end the machine when the live supervisor, which has the only handle, exits. */
 	if (json_put_string(document, "Owner", HCS_OWNER, err) < 0 ||
 	    json_put(document, "SchemaVersion",
 		     json_pack("{s:i, s:i}", "Major", HCS_SCHEMA_MAJOR, "Minor", HCS_SCHEMA_MINOR),

@@ -231,10 +231,10 @@ int role_agent(int argc, char **argv)
 	set_signals();
 	fd_raise_limit(65536);
 	/*
-	 * The agent must not interrupt the command whose output it reads. On a busy processor, this
-	 * policy lets the agent run only when the command waits or has used its time slice. The
-	 * agent then reads all that the command has written in one step. On an idle processor the
-	 * policy changes nothing.
+	 * The agent must not interrupt the command whose output it reads. On a busy processor, the
+	 * policy SCHED_BATCH lets the agent run only when the command waits or has used its time
+	 * slice. The agent then reads all that the command has written in one step. On an idle
+	 * processor the policy changes nothing.
 	 */
 	if (sched_setscheduler(0, SCHED_BATCH, &none) < 0)
 		console_line("the agent stays at the ordinary scheduling policy: %s",

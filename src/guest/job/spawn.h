@@ -64,7 +64,7 @@ struct spawn_spec {
 	/* A file descriptor of the cgroup in which the child starts. -1: the cgroup of the
 	 * agent. */
 	int cgroup_fd;
-	int program_fd; /* a file descriptor of the file to execute; -1: argv[0] */
+	int program_fd; /* a descriptor of the file to execute; -1: argv[0] names the file */
 	/* The child must be forked and not vforked, since it may block before its exec (see the
 	 * head of this file). */
 	bool may_block;

@@ -6,7 +6,7 @@
 #include <dispatch/dispatch.h>
 #include <pthread.h>
 
-/* Returns YES if the calling code runs on the queue. On the main thread, this is always true of the
+/* Returns YES if the calling code runs on the queue. On the main thread, always returns YES for the
  * main queue. */
 extern BOOL standin_queue_is_current(dispatch_queue_t queue);
 /* Starts a thread that blocks all signals, and that is registered with Foundation. */

@@ -147,8 +147,8 @@
 			      }];
 }
 
-/* Plugs in the wanted share: starts the share's process, connects QEMU to this process, and adds
- * the device to QEMU. */
+/* Plugs in the share that the client wants: starts the share's process, connects QEMU to the
+ * share's process, and adds the device to QEMU. */
 - (void)plug
 {
 	NSError *error = nil;

@@ -11,11 +11,11 @@
 	StandinMachine *_machine; /* not retained */
 	StandinMonitor *_monitor;
 	NSMutableArray *_words;	      /* the command line of QEMU */
-	NSMutableArray *_keeperWords; /* the keeper's command line */
-	/* File descriptors for the process that starts QEMU. This process closes these file
-	 * descriptors afterwards. */
+	NSMutableArray *_keeperWords; /* the command line of the process that starts QEMU */
+	/* File descriptors for the process that starts QEMU. The client's process closes its copies
+	 * after that process was started. */
 	NSMutableArray *_given;
-	NSMutableArray *_lent; /* like _given, but they stay open in this process */
+	NSMutableArray *_lent; /* file descriptors for the QEMU process that stay open here */
 	NSMutableArray *_plugs;
 	int _lifeline;
 	BOOL _guestEnded;
