@@ -3,7 +3,8 @@
  * A stream of files as a hostile sender may make it, received into a directory of its own. Whatever
  * comes, nothing is made or changed beside the target, a failure leaves nothing, and no link leads
  * out. If the input says so, the digest at a file's end is corrected, since few files would arrive
- * otherwise.
+ * otherwise. If the input says so, the stream is that of an upper layer: then files and directories
+ * are for their owner alone, and what is told of them fits what is received.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -48,7 +49,7 @@ static void check_link(int dir, const char *name, const char *top)
 		abort();
 }
 
-static void check_tree(int fd, const char *top)
+static void check_tree(int fd, const char *top, bool upper)
 {
 	autodir DIR *dir = fdopendir(fd);
 	const struct dirent *entry;
@@ -59,14 +60,17 @@ static void check_tree(int fd, const char *top)
 			continue;
 		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		if (st.st_mode & 07000)
+		if ((st.st_mode & 07000) || (upper && (st.st_mode & 0077) && !S_ISLNK(st.st_mode)))
 			abort();
+		/* The links of an upper layer stay as they are, and lead anywhere. */
+		if (S_ISLNK(st.st_mode) && upper)
+			continue;
 		if (S_ISLNK(st.st_mode))
 			check_link(dirfd(dir), entry->d_name, top);
 		else if (S_ISDIR(st.st_mode))
 			check_tree(openat(dirfd(dir), entry->d_name,
 					  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
-				   top);
+				   top, upper);
 		else if (!S_ISREG(st.st_mode))
 			abort();
 	}
@@ -139,9 +143,40 @@ static void mend_digests(int stream)
 	tree_digest_free(digest);
 }
 
+/* What was told before. */
+struct heard {
+	char type;
+	char path[TREE_PATH_MAX + 1];
+	size_t bytes;
+};
+
+static int check_told(void *data, const struct tree_told *told, struct error *err)
+{
+	struct heard *heard = data;
+	size_t texts = strlen(told->path) + strlen(told->text);
+
+	(void)err;
+	if (!strchr("fdlhswor", told->type) || (told->mode & ~07777u) ||
+	    !tree_path_is_clean(told->path) || (!told->path[0] && told->type != 's'))
+		abort();
+	if (strchr("or", told->type) &&
+	    (heard->type != 'd' || strcmp(heard->path, told->path) != 0))
+		abort();
+	if (told->type == 'r' ? !tree_redirect_is_clean(told->text)
+			      : told->text[0] && !strchr("lhs", told->type))
+		abort();
+	heard->type = told->type;
+	snprintf(heard->path, sizeof(heard->path), "%s", told->path);
+	heard->bytes += texts > TREE_ENTRY_BYTES ? texts : TREE_ENTRY_BYTES;
+	return 0;
+}
+
+#define UPPER_LIMIT (64 * TREE_ENTRY_BYTES)
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct tree_target target;
+	static struct heard heard;
 	struct error err = {0};
 	int dir = directory(), status;
 	char top[128];
@@ -149,8 +184,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1 || size > 65536)
 		return 0;
 	autoclose int stream = fd_memfd("stream", data + 1, size - 1, &err);
-	const struct tree_line line = {.fd = stream, .cancel = -1};
+	const bool upper = data[0] & 2;
+	const struct tree_line line = {.fd = stream,
+				       .cancel = -1,
+				       .limit = upper ? UPPER_LIMIT : 0,
+				       .overlay = upper,
+				       .entry = upper ? check_told : NULL,
+				       .entry_data = &heard};
 
+	heard = (struct heard){0};
 	if (stream < 0 || mkdirat(dir, "in", 0700) < 0)
 		abort();
 	if (data[0] & 1)
@@ -158,14 +200,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (lseek(stream, 0, SEEK_SET) != 0 ||
 	    tree_target_open(dir, "in", true, "got", &target, &err) < 0)
 		abort();
-	status = tree_receive(&line, &target, "/src", &err);
+	status = tree_receive(&line, &target, upper ? NULL : "/src", &err);
 	tree_target_close(&target);
 	check_outside(dir);
 	if (count_in(dir) != (status == 0 ? 1 : 0))
 		abort();
+	if (heard.bytes > UPPER_LIMIT)
+		abort();
 	snprintf(top, sizeof(top), "%s/in/got", fuzz_base);
 	if (status == 0)
-		check_tree(openat(dir, "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC), top);
+		check_tree(openat(dir, "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC), top, upper);
 	if (path_remove_tree_at(dir, "in", &err) < 0)
 		abort();
 	return 0;
