@@ -23,6 +23,7 @@ struct guest {
 	size_t len;
 	bool silent; /* until the client has gone */
 	pthread_t thread;
+	char request[4096]; /* the request, once the thread has ended */
 };
 
 static void read_line(int fd)
@@ -35,7 +36,7 @@ static void read_line(int fd)
 
 static void *serve(void *data)
 {
-	const struct guest *g = data;
+	struct guest *g = data;
 	autoclose int fd = accept4(g->listener, NULL, NULL, SOCK_CLOEXEC);
 	uint8_t head[4], request[4096];
 
@@ -44,6 +45,7 @@ static void *serve(void *data)
 	    be32_get(head) > sizeof(request) ||
 	    fd_read_exact(fd, request, be32_get(head), NULL) < 0)
 		return NULL;
+	snprintf(g->request, sizeof(g->request), "%.*s", (int)be32_get(head), (char *)request);
 	(void)fd_write_all(fd, g->answer, g->len, NULL);
 	if (g->silent)
 		(void)!read(fd, request, 1);
@@ -234,6 +236,56 @@ static void copies(void **state)
 	assert_int_equal(fstatat(s->fd, "got", &st, AT_SYMLINK_NOFOLLOW), -1);
 }
 
+static void append_entry(struct buf *out, char type, const char *path)
+{
+	uint8_t head[33] = {(uint8_t)type};
+
+	be32_put(head + 25, (uint32_t)strlen(path));
+	assert_int_equal(buf_append(out, head, sizeof(head), NULL), 0);
+	assert_int_equal(buf_append(out, path, strlen(path), NULL), 0);
+}
+
+static int note_path(void *data, const struct tree_told *told, struct error *err)
+{
+	return buf_printf(data, err, "%c %s;", told->type, told->path);
+}
+
+/* Root sends it, whatever user the copy is for. Only this call takes whiteouts. */
+static void an_upper_layer(void **state)
+{
+	const struct scratch *s = *state;
+	const struct workspace ws = {.fd = s->fd};
+	const struct microagent_copy options = {0};
+	const struct transfer transfer = {
+		.ws = &ws, .user = "agent", .root = "/", .options = &options};
+	const struct tree_target target = {.dir = s->fd, .name = "got"};
+	autobuf struct buf answer = BUF_INIT(0), told = BUF_INIT(0);
+	struct error err = {0};
+	struct guest guest;
+	struct stat st;
+
+	assert_int_equal(buf_append(&answer, "+", 1, NULL), 0);
+	append_entry(&answer, 'd', "");
+	append_entry(&answer, 'd', "dir");
+	append_entry(&answer, 'o', "dir");
+	append_entry(&answer, 'x', "dir");
+	append_entry(&answer, 'w', "gone");
+	append_entry(&answer, 'x', "");
+	append_entry(&answer, 'z', "");
+	start_guest(&guest, s, (const char *)buf_bytes(&answer), answer.len);
+	assert_int_equal(transfer_out(&transfer, "/f", NULL, &target, &err), -1);
+	end_guest(&guest);
+	assert_code(err, ERR_IO);
+	start_guest(&guest, s, (const char *)buf_bytes(&answer), answer.len);
+	assert_ok(transfer_changes(&transfer, "0123", &target, note_path, &told, &err));
+	end_guest(&guest);
+	assert_non_null(strstr(guest.request, "[\"microagent-files\",\"changes\",\"/\",\"0123\"]"));
+	assert_non_null(strstr(guest.request, "\"user\":\"0\""));
+	assert_string_equal(buf_string(&told), "d dir;o dir;w gone;");
+	assert_int_equal(fstatat(s->fd, "got/dir", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+}
+
 /* A copy has an end also before the guest has sent anything. */
 static void a_cancel_while_nothing_is_said(void **state)
 {
@@ -290,6 +342,7 @@ int main(void)
 		scratch_test(nothing_is_said),
 		scratch_test(a_cancel_while_nothing_is_said),
 		scratch_test(copies),
+		scratch_test(an_upper_layer),
 		cmocka_unit_test(a_copy_out_has_one_target),
 	};
 
