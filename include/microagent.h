@@ -105,6 +105,8 @@ int microagent_check_share(const char *word, struct error *err);
  * which is shared on the path `at`. */
 char *microagent_git_outside(const char *word, const char *at);
 
+/* Returns true if the word, as for microagent_check_share(), shares the directory for a review. */
+bool microagent_share_is_review(const char *word);
 /* Check that `word` is "NAME=ARCHIVE:/MOUNTPOINT" (bundle), or "NAME=/PATH" (output). Otherwise the
  * functions fail with ERR_INVALID. ARCHIVE is a tar archive. PATH is a file or directory that the
  * guest will write. */
@@ -544,6 +546,50 @@ int microagent_autorun_files(const char *share, int64_t since_ns, json_t **chang
 			     struct error *err);
 int microagent_shared_changes(struct microagent *agent, const char *name, json_t **changes,
 			      struct error *err);
+
+/*
+ * Changes in the directories that are shared with a guest for a review (a word DIR:/PLACE:review of
+ * microagent_machine.shares). The guest has the files of such a directory as they were when the
+ * machine was made, and changes only its own layer. A person looks at the changes, and chooses those
+ * that are brought to the host.
+ *
+ * microagent_changes() fetches the guest's layer, and stores in *changes
+ * {"reviews":[{"path","mountpoint","digest","changes":[...],"error"?}]}, one entry for each
+ * directory. schema/cli-changes.json describes a change. "digest" stands for all changes together.
+ * "error" says why the directory of the host cannot be looked at. The workspace may run or not; if
+ * it does not run, a machine is booted that reads its disk, and that runs no program from the disk.
+ * `options` is used for its progress, its limit and its cancel descriptor; NULL: none.
+ *
+ * The other functions work on the copy that was fetched last, and ask the guest nothing.
+ * ERR_NOT_FOUND with REASON_CHANGES_NOT_LISTED: nothing was fetched yet.
+ *
+ * microagent_changes_diff() writes a patch to the descriptor `fd`, which `git apply` takes in the
+ * directory. It needs git on this host. `colour`: with colours for a terminal.
+ *
+ * microagent_changes_apply() brings changes to the host, and stores in *result
+ * {"reviews":[{"path","mountpoint","applied":[{"path","kind"}],"conflicts":[{"path","why"}],
+ * "leftOut":[{"path","why"}],"unnamed":[{"path","by"}],"already":N,"failed"?}]}. A file that was
+ * changed on the host since the machine was made is a conflict, and stays. "unnamed" has autorun
+ * files, which are applied only if they, or a directory with them, are named; and files below .git,
+ * which must be named themselves. "failed" says why it stopped: the disk is full, for example.
+ * `digest`: ERR_CONFLICT if the changes have another digest; NULL: any.
+ *
+ * microagent_changes_drop() forgets all changes of a workspace that does not run. ERR_CONFLICT: it
+ * runs.
+ *
+ * `paths` ends with NULL, and chooses changes: files, and directories with everything in them. A
+ * path is relative to the reviewed directory, or an absolute path of the guest. If the machine has
+ * several such directories, only absolute paths are allowed. NULL: all changes. ERR_NOT_FOUND: no
+ * change has this path, or the workspace has no such directory.
+ */
+int microagent_changes(struct microagent *agent, const char *name,
+		       const struct microagent_copy *options, const char *const *paths,
+		       json_t **changes, struct error *err);
+int microagent_changes_diff(struct microagent *agent, const char *name, const char *const *paths,
+			    bool colour, int fd, struct error *err);
+int microagent_changes_apply(struct microagent *agent, const char *name, const char *digest,
+			     const char *const *paths, json_t **result, struct error *err);
+int microagent_changes_drop(struct microagent *agent, const char *name, struct error *err);
 /* Stores the bundles and outputs that the workspace declares: {"ingress":[...],"egress":[...]}. */
 int microagent_artifacts(struct microagent *agent, const char *name, json_t **artifacts,
 			 struct error *err);

@@ -132,6 +132,8 @@ enum error_reason {
 				    * port */
 	REASON_GUEST_SILENT,	   /* the guest was not reached in time; subject: the workspace */
 	REASON_TOO_MANY_FILES,	   /* this process has as many files open as its limit allows */
+	REASON_CHANGES_NOT_LISTED, /* the changes of the workspace, which is the subject, were not
+				    * fetched yet */
 	ERROR_REASON_COUNT
 };
 

@@ -142,8 +142,6 @@ json_t *attach_share(const char *word, const char *tag, struct error *err);
  * that may write to a directory of the path could later put a link into this directory. A path that
  * does not exist is kept, and the supervisor later reports the error. */
 int attach_settle_shares(json_t *shares, struct error *err);
-/* Returns true if the word shares a directory for a review. */
-bool attach_is_review(const char *word);
 /* Puts the directories that `words` share for a review into config.bundles. The list may be NULL,
  * and ends with NULL. Other words are skipped. `anyway` is as in struct microagent_machine. */
 int attach_reviews(json_t *config, const char *const *words, bool anyway, struct error *err);

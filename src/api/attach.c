@@ -255,7 +255,7 @@ int words_put(json_t *target, const char *key, const char *const *words, word_js
 	return json_put(target, key, json_incref(list), err);
 }
 
-bool attach_is_review(const char *word)
+bool microagent_share_is_review(const char *word)
 {
 	auto_share_word struct share_word said = {0};
 
@@ -270,7 +270,7 @@ int attach_reviews(json_t *config, const char *const *words, bool anyway, struct
 		auto_share_word struct share_word said = {0};
 		json_t *item;
 
-		if (!attach_is_review(words[i]))
+		if (!microagent_share_is_review(words[i]))
 			continue;
 		if (share_word_parse(words[i], &said, err) < 0)
 			return -1;
@@ -295,7 +295,7 @@ static int put_shares(json_t *config, const char *const *words, bool anyway, str
 	for (size_t i = 0; words && words[i]; i++) {
 		json_t *item;
 
-		if (attach_is_review(words[i]))
+		if (microagent_share_is_review(words[i]))
 			continue;
 		item = share_json(words[i], i, err);
 		if (!item || (anyway && json_put(item, "anyway", json_true(), err) < 0)) {

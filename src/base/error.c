@@ -109,6 +109,7 @@ static const char *const reason_names[] = {
 	[REASON_PORT_NOT_PUBLISHED] = "port-not-published",
 	[REASON_GUEST_SILENT] = "guest-silent",
 	[REASON_TOO_MANY_FILES] = "too-many-files",
+	[REASON_CHANGES_NOT_LISTED] = "changes-not-listed",
 };
 static_assert(ARRAY_SIZE(reason_names) == ERROR_REASON_COUNT, "every reason has a name");
 

@@ -152,6 +152,7 @@ const struct hint hint_table[] = {
 	 "`microagent status {}` shows its state, `microagent kill {}` ends it at once"},
 	{REASON_TOO_MANY_FILES, NULL, NULL,
 	 "ulimit -n shows how many files a program may have open here, ulimit -n 1024 allows more"},
+	{REASON_CHANGES_NOT_LISTED, NULL, NULL, "`microagent changes {}` lists them"},
 	{REASON_NO_PACKAGE, NULL, "from", "--from FILE takes a package that is here"},
 };
 const size_t hint_count = ARRAY_SIZE(hint_table);

@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* changes: lists what a guest has changed in the directories that are shared with it. */
+/* changes: lists what a guest has changed in the directories that are shared with it, and brings
+ * changes to the host. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/workspace/changes.h"
+#include "cli/workspace/review.h"
 
 struct changes_values {
-	bool shared;
+	bool shared, stat, diff;
+	const char *digest;
 };
 
 static const struct cli_option changes_options[] = {
 	{"shared", 0, CLI_OPTION_FLAG, offsetof(struct changes_values, shared), NULL,
-	 "autorun files in the writable directories of the host", 0, 0},
+	 "list changed autorun files of writable directories, not the changes of a review", 0, 0},
+	{"stat", 0, CLI_OPTION_FLAG, offsetof(struct changes_values, stat), NULL,
+	 "only print how many files have changed", 0, 0},
+	{"diff", 0, CLI_OPTION_FLAG, offsetof(struct changes_values, diff), NULL,
+	 "print the changes as a patch for `git apply`", 0, 0},
+	{"digest", 0, CLI_OPTION_STRING, offsetof(struct changes_values, digest), "DIGEST",
+	 "with apply: only if the changes that were listed last have this digest", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -176,21 +185,14 @@ static int print_changes(const struct cli *cli, const json_t *changes, const cha
 	return cli->json && cli_print_json(changes, err) < 0 ? -1 : code;
 }
 
-static int run_changes(struct cli *cli, const void *values, const struct cli_words *args,
-		       struct error *err)
+static int list_shared(struct cli *cli, const char *name, struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
-	const struct changes_values *v = values;
-	const char *name = args->items[0];
 	json_auto_t *changes = NULL;
 	struct microagent *agent;
 	char id[GUEST_ID_ROOM];
 	int code;
 
-	if (!v->shared)
-		return cli_usage(
-			cli, err,
-			"changes needs --shared, which says which changes to list: write `microagent changes --shared NAME`");
 	if (guest_check_name(cli, name, err) < 0)
 		return -1;
 	agent = guest_open_living(cli, &progress, name, id, err);
@@ -203,17 +205,60 @@ static int run_changes(struct cli *cli, const void *values, const struct cli_wor
 	return code < 0 ? -1 : print_changes(cli, changes, name, err);
 }
 
+static int run_changes(struct cli *cli, const void *values, const struct cli_words *args,
+		       struct error *err)
+{
+	const struct changes_values *v = values;
+	bool more = args->count > 1;
+	bool apply = more && strcmp(args->items[0], "apply") == 0;
+	bool drop = more && strcmp(args->items[0], "drop") == 0;
+	const char *name = args->items[apply || drop];
+	const char *const *paths =
+		args->count > 1u + (apply || drop) ? args->items + 1 + (apply || drop) : NULL;
+
+	if (v->shared + v->stat + v->diff > 1)
+		return cli_usage(cli, err,
+				 "--shared, --stat and --diff exclude each other: give one of them");
+	if ((apply || drop) && (v->shared || v->stat || v->diff))
+		return cli_usage(cli, err, "changes %s takes none of --shared, --stat and --diff",
+				 args->items[0]);
+	if (v->digest && !apply)
+		return cli_usage(cli, err, "--digest is for `microagent changes apply NAME`");
+	if ((drop || v->shared) && paths)
+		return cli_usage(cli, err, "changes %s takes NAME alone, and no path",
+				 drop ? "drop" : "--shared");
+	if (v->diff && cli->json)
+		return cli_usage(
+			cli, err,
+			"--diff prints a patch, which is not JSON: leave out --json or --diff");
+	if (v->shared)
+		return list_shared(cli, name, err);
+	if (apply)
+		return review_bring(cli, name, v->digest, paths, err);
+	if (drop)
+		return review_forget(cli, name, err);
+	return review_show(cli, name,
+			   v->diff   ? REVIEW_PATCH
+			   : v->stat ? REVIEW_STAT
+				     : REVIEW_TABLE,
+			   paths, err);
+}
+
 const struct cli_command cli_changes = {
 	.name = "changes",
-	.args = "--shared NAME",
-	.summary = "changed files of shared directories that the host's programs run",
-	.help = "A guest that may write to a directory of the host can write files that programs of\n"
-		"the host run or obey: .git/config, hooks of git, .envrc, .vscode, Makefile and the\n"
-		"like. This lists those that changed since the machine was made.\n",
+	.args = "NAME [PATH...] | apply NAME [PATH...] | drop NAME",
+	.summary = "what a guest changed in shared directories; and take changes of a review",
+	.help = "Lists what the guest changed in directories that are shared with DIR:/PLACE:review.\n"
+		"Nothing of it is on this host until `changes apply` brings it here: a file that was\n"
+		"changed here meanwhile stays, and is a conflict. apply takes what was listed last.\n"
+		"drop forgets all changes of a workspace that does not run. PATH is relative to the\n"
+		"directory, or an absolute path of the guest.\n"
+		"--shared lists files of writable shares that the host's programs run or obey:\n"
+		".git/config, hooks of git, .envrc, .vscode, Makefile and the like.\n",
 	.group = CLI_GROUP_OBSERVE,
 	.options = changes_options,
 	.values_size = sizeof(struct changes_values),
 	.min_args = 1,
-	.max_args = 1,
+	.max_args = SIZE_MAX,
 	.run = run_changes,
 };

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "cli/options/guest.h"
 #include "cli/session/run_base.h"
+#include "cli/workspace/review.h"
 #include "cli/terminal/attend.h"
 #include "cli/workspace/changes.h"
 
@@ -75,9 +76,11 @@ static int run_attended(const struct cli *cli, struct microagent *agent,
 {
 	const struct attend how = {.input = values->input, .timeout = values->guest.timeout};
 	struct start start = {.cli = cli, .values = &values->guest, .progress = progress};
+	bool review = review_is_asked(&values->guest);
 	const struct microagent_run_options options = {
 		.name = values->name,
-		.keep = values->keep,
+		/* The changes of a review are in the workspace. */
+		.keep = values->keep || review,
 		.started = on_started,
 		.data = &start,
 	};
@@ -90,6 +93,8 @@ static int run_attended(const struct cli *cli, struct microagent *agent,
 	snprintf(start.name, sizeof(start.name), "%s", values->name ? values->name : "");
 	code = microagent_run(agent, spec, &options, &attended.streams, &outcome, err);
 	code = attend_end(&attended, code, &outcome, err);
+	if (review && *start.name && !values->keep)
+		review_after_run(cli, agent, start.name);
 	/* Prints the name if the command did not end by itself: a signal ended it, or the reader of
 	 * stdout has closed it. */
 	if (values->keep && (outcome.end != MICROAGENT_EXITED || outcome.signal))
@@ -106,6 +111,10 @@ static int check_run(struct cli *cli, const struct run_values *v, const struct c
 	    guest_check(cli, &v->guest, v->name, env, err) < 0 ||
 	    guest_check_command(cli, args->items, err) < 0)
 		return -1;
+	if (v->base.base && review_is_asked(&v->guest))
+		return cli_usage(
+			cli, err,
+			"a session of --base is destroyed with the changes of a review: `microagent session create` makes sessions that stay");
 	if (v->base.base && (v->keep || v->name))
 		return cli_usage(
 			cli, err,

@@ -98,7 +98,7 @@ bool session_has_share(const struct microagent_session_spec *spec)
 	const char *const *words = spec->machine.shares;
 
 	for (size_t i = 0; words && words[i]; i++)
-		if (!attach_is_review(words[i]))
+		if (!microagent_share_is_review(words[i]))
 			return true;
 	return spec->share != NULL;
 }
@@ -118,7 +118,7 @@ json_t *session_shares(const struct microagent_session_spec *spec, struct error 
 	if (!shares)
 		return NULL;
 	for (size_t i = 0; spec->machine.shares && spec->machine.shares[i]; i++)
-		if (!attach_is_review(spec->machine.shares[i]) &&
+		if (!microagent_share_is_review(spec->machine.shares[i]) &&
 		    append_word(shares, spec->machine.shares[i], spec->machine.share_anyway, err) <
 			    0)
 			return NULL;
