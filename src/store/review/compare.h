@@ -61,6 +61,7 @@ struct review_change {
 	/* What is in the image under `path`, or under `from` if the file was renamed; and what the
 	 * guest has under `path`. Both have the mode without set-ID bits. */
 	struct review_look old, new;
+	mode_t asked; /* the mode that the guest gave the file; `new` has what of it is applied */
 	const char *target; /* of a new link; NULL if it is not known, or if there is none */
 	size_t entry;	    /* the position of `old` in the list; REVIEW_NONE: none */
 	/* A clause with the program that runs or obeys the file (store/share/autorun.h); NULL: it is

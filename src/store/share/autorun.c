@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/share/autorun.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,22 +21,21 @@
 #include "base/limits.h"
 #include "base/platform/file.h"
 
-/* What a person must do so that a program reads an autorun file. */
+/* The action of a person by which a program reads an autorun file. */
 enum occasion {
-	/* A person enters the directory of the file, opens this directory in an editor, or runs
-	 * git, which reads all directories of a checkout. A file of such a rule is reported in
-	 * every directory. */
+	/* A person enters the directory of the file, opens it in an editor, or runs git, which
+	 * lists it. A file of such a rule is reported in every directory. */
 	OCCASION_LOOK,
-	/* A person starts a command in the directory of the file, for example `make`. Nobody starts
-	 * such a command in a directory of installed packages or in .git, so a file of such a rule
-	 * is not reported there. */
+	/* A person starts a command in the directory of the file, for example `make`. Nobody does
+	 * that in a directory of installed packages or in .git, so a file of such a rule is not
+	 * reported there. */
 	OCCASION_COMMAND,
 };
 
 struct autorun_rule {
-	/* A pattern of fnmatch(), which is compared with as many names at the end of a file's path
-	 * as the pattern has. A pattern that ends with a slash and two stars matches every file
-	 * below a directory with the name before the slash. */
+	/* A pattern of fnmatch() that is compared with the last names of a file's path. A pattern
+	 * that ends with a slash and two stars matches every file below a directory with the name
+	 * before the slash, and a link with that name, which may lead to such a directory. */
 	const char *pattern;
 	const char *by;
 	enum occasion occasion;
@@ -52,6 +53,9 @@ static const struct autorun_rule of_repository[] = {
 	{"config", GIT_RUNS, OCCASION_LOOK},
 	{"config.worktree", GIT_RUNS, OCCASION_LOOK},
 	{"hooks/*", "git runs it", OCCASION_LOOK},
+	/* a link in the place of the directory */
+	{"hooks", "git runs the files in it", OCCASION_LOOK},
+	{"info", "git filters the files that its attributes name", OCCASION_LOOK},
 	{"info/attributes", "git filters the files that it names", OCCASION_LOOK},
 	{"commondir", GIT_FOLLOWS, OCCASION_LOOK},
 	{"rebase-merge/git-rebase-todo", "git rebase --continue runs its exec lines",
@@ -154,8 +158,8 @@ struct stand {
 			   * shared directory itself */
 	/* Path of this directory, relative to the nearest git repository that contains it, for
 	 * example "hooks". "": this directory is a repository. NULL: this directory is in no
-	 * repository. The directory of a checkout does not count as a repository, but its directory
-	 * .git does. */
+	 * repository. A checkout does not count as a repository, but the directory .git in it
+	 * does. */
 	const char *within;
 	unsigned level;
 	bool in_packages; /* this directory or one above it contains installed packages */
@@ -169,38 +173,64 @@ static bool is_changed(const struct search *search, const struct stat *st)
 	return changed.tv_sec * (int64_t)NS_PER_S + changed.tv_nsec >= search->since_ns;
 }
 
-/* Returns true if the pattern matches the whole path, or the last names of the path. */
-static bool is_match(const char *pattern, const char *path)
+/* Returns true if no text that begins with `c` matches the pattern. Most patterns begin with a letter
+ * or a dot, so this saves most calls of fnmatch(). */
+static bool begins_otherwise(const char *pattern, char c, int flags)
+{
+	if (strchr("*?[", *pattern))
+		return false;
+	return flags & FNM_CASEFOLD ? tolower((unsigned char)*pattern) != tolower((unsigned char)c)
+				    : *pattern != c;
+}
+
+/* Returns true if the path is or begins with the first `len` bytes of `name`, as one name. */
+static bool is_in_dir(const char *path, const char *name, size_t len, int flags)
+{
+	return (flags & FNM_CASEFOLD ? strncasecmp : strncmp)(path, name, len) == 0 &&
+	       (!path[len] || path[len] == '/');
+}
+
+/* Returns true if the pattern matches the whole path, or the last names of the path. `flags`: 0 or
+ * FNM_CASEFOLD. */
+static bool is_match(const char *pattern, const char *path, int flags)
 {
 	size_t len = strlen(pattern);
 	bool all_below = len > 3 && strcmp(pattern + len - 3, "/**") == 0;
 	const char *slash;
 
 	for (const char *at = path;; at = slash + 1) {
-		if (all_below ? strncmp(at, pattern, len - 2) == 0
-			      : fnmatch(pattern, at, FNM_PATHNAME) == 0)
-			return true;
 		slash = strchr(at, '/');
+		if (begins_otherwise(pattern, *at, flags))
+			;
+		else if (all_below ? is_in_dir(at, pattern, len - 3, flags)
+				   : (!slash || strchr(pattern, '/')) &&
+					     fnmatch(pattern, at, FNM_PATHNAME | flags) == 0)
+			return true;
 		if (!slash)
 			return false;
 	}
 }
 
-/* Returns the rule for the file, or NULL if it is not an autorun file. `path` is the file's path
- * relative to the shared directory. `within` is its path relative to the nearest repository, or
- * NULL. */
+/* Returns the rule for the file, or NULL if it is not an autorun file. `path` is relative to the
+ * shared directory, and `within` to the nearest repository. */
 static const struct autorun_rule *rule_of(const struct stand *dir, const char *path,
-					  const char *within)
+					  const char *within, int flags)
 {
 	for (size_t i = 0; within && i < ARRAY_SIZE(of_repository); i++)
-		if (fnmatch(of_repository[i].pattern, within, FNM_PATHNAME) == 0)
+		if (fnmatch(of_repository[i].pattern, within, FNM_PATHNAME | flags) == 0)
 			return &of_repository[i];
 	for (size_t i = 0; i < ARRAY_SIZE(of_tree); i++)
 		if (!((dir->in_packages || dir->in_git) &&
 		      of_tree[i].occasion == OCCASION_COMMAND) &&
-		    is_match(of_tree[i].pattern, path))
+		    is_match(of_tree[i].pattern, path, flags))
 			return &of_tree[i];
 	return NULL;
+}
+
+/* Returns true for git's own examples, like hooks/pre-commit.sample, which git does not run. */
+static bool is_example(const char *within, int flags)
+{
+	return fnmatch("hooks/*.sample", within, flags) == 0;
 }
 
 static int note(const struct search *search, const char *path, const char *by)
@@ -225,8 +255,8 @@ static bool has_name(int fd, const char *name)
 	return fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Returns true if git would use the directory as a repository. Such a directory has the name
- * ".git", or is a bare repository with any name, or belongs to a worktree or submodule and is below
+/* Returns true if git would use the directory as a repository. This is a directory with the name
+ * ".git", a bare repository with any name, or the directory of a worktree or submodule below
  * .git. */
 static bool is_repository(int fd, const char *name)
 {
@@ -244,8 +274,7 @@ static bool is_of_packages(const char *name)
 }
 
 /* Returns "path/name", which the caller frees. The result may be longer than PATH_MAX: a guest can
- * make such a deep path. A long path does no harm, because the search opens each directory by its
- * last name. */
+ * make such a path, and the search opens each directory by its name alone. */
 static char *below(const char *path, const char *name, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT((AUTORUN_LEVELS + 1) * (NAME_MAX + 1));
@@ -257,9 +286,9 @@ static char *below(const char *path, const char *name, struct error *err)
 
 static int search_dir(struct search *search, const struct stand *stand, int fd);
 
-/* Searches the directory `name` in the directory that is open as `at`. Skips a directory that is on
- * another file system or was just removed. Skips a directory that cannot be opened or is too deep,
- * and then also sets found->incomplete. */
+/* Searches the directory `name` in the directory that is open as `at`. Skips it if it is on another
+ * file system or was just removed. If it cannot be opened or is too deep, skips it and sets
+ * found->incomplete. */
 static int search_below(struct search *search, const struct stand *parent, int at, const char *name,
 			const char *path, const char *within)
 {
@@ -313,24 +342,22 @@ static int search_entry(struct search *search, const struct stand *dir, int fd,
 			return 0;
 		return search_below(search, dir, fd, name, path, within);
 	}
-	rule = rule_of(dir, path, within);
-	/* Files like hooks/pre-commit.sample are not reported, because they are examples that git
-	 * itself has made and does not run. */
-	if (!rule || (within && fnmatch("hooks/*.sample", within, 0) == 0) ||
+	rule = rule_of(dir, path, within, 0);
+	if (!rule || (within && is_example(within, 0)) ||
 	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_changed(search, &st))
 		return 0;
 	return note(search, path, rule->by);
 }
 
-/* Returns the next entry of a directory. At the end of the directory, returns NULL and sets errno
- * to 0. On failure, returns NULL with another errno. */
+/* Returns the next entry of a directory. Returns NULL with errno 0 at the end, or NULL with another
+ * errno on failure. */
 static const struct dirent *next_entry(DIR *stream)
 {
 	errno = 0;
 	return readdir(stream);
 }
 
-/* Searches the open directory `fd`, and closes `fd`. */
+/* Searches the directory that is open as `fd`, and closes `fd`. */
 static int search_dir(struct search *search, const struct stand *stand, int fd)
 {
 	const struct dirent *entry;
@@ -401,4 +428,45 @@ int autorun_find(int dir, int64_t since_ns, struct autorun_found *out, struct er
 	*out = found;
 	json_incref(files);
 	return 0;
+}
+
+/* --- a path alone ---------------------------------------------------------------------------- */
+
+const char *autorun_in_repository(const char *within)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(of_repository); i++)
+		if (!is_example(within, FNM_CASEFOLD) &&
+		    fnmatch(of_repository[i].pattern, within, FNM_PATHNAME | FNM_CASEFOLD) == 0)
+			return of_repository[i].by;
+	return NULL;
+}
+
+static bool is_name(const char *at, size_t len, const char *name)
+{
+	return strlen(name) == len && strncasecmp(at, name, len) == 0;
+}
+
+const char *autorun_of_path(const char *path, bool is_dir)
+{
+	struct stand stand = {.path = ""};
+	const char *within = NULL, *slash;
+
+	for (const char *at = path; (slash = strchr(at, '/')); at = slash + 1) {
+		const size_t len = (size_t)(slash - at);
+
+		for (size_t i = 0; i < ARRAY_SIZE(of_packages); i++)
+			stand.in_packages = stand.in_packages || is_name(at, len, of_packages[i]);
+		if (is_name(at, len, ".git")) {
+			stand.in_git = true;
+			within = slash + 1;
+		}
+	}
+	if (is_dir) {
+		slash = strrchr(path, '/');
+		return slash && strcasecmp(slash + 1, ".git") == 0 ? NESTED : NULL;
+	}
+	if (within && (strncasecmp(within, "objects/", 8) == 0 || is_example(within, FNM_CASEFOLD)))
+		return NULL;
+	const struct autorun_rule *rule = rule_of(&stand, path, within, FNM_CASEFOLD);
+	return rule ? rule->by : NULL;
 }
