@@ -744,16 +744,19 @@ static void judge_paths(struct comparing *c)
 	}
 }
 
-/* Returns the state of the nearest directory above the path that the guest made of another file.
- * `parents` has such directories. */
-static enum review_host state_above(struct review_parents *parents,
-				    const struct review_change *changes, const char *path)
+/* Returns whether the nearest of the changes above the path whose file becomes a directory, or the
+ * other way round, says that the host has no such directory now. `parents` has these changes. */
+static bool is_replaced(struct review_parents *parents, const struct review_change *changes,
+			const char *path)
 {
 	(void)review_parents_find(parents, path);
-	for (size_t k = parents->depth; k-- > 0;)
+	for (size_t k = parents->depth; k-- > 0;) {
+		const struct review_change *above = &changes[parents->stack[k].at];
+
 		if (path[parents->stack[k].len] == '/')
-			return changes[parents->stack[k].at].host;
-	return REVIEW_HOST_UNKNOWN;
+			return review_host_is_replaced(above, above->host);
+	}
+	return false;
 }
 
 static int judge_host(struct comparing *c, struct error *err)
@@ -768,13 +771,14 @@ static int judge_host(struct comparing *c, struct error *err)
 		return -1;
 	for (size_t i = 0; i < c->out.count; i++) {
 		struct review_change *change = &c->out.changes[i];
-		enum review_host above;
+		bool replaced;
 
 		if (change->left_out)
 			continue;
-		above = state_above(&parents, c->out.changes, change->path);
-		change->host = review_host_state(&dirs, change, above, &change->conflict);
-		if (change->kind == REVIEW_TYPE && change->new.type == 'd')
+		replaced = is_replaced(&parents, c->out.changes, change->path);
+		change->host = review_host_state(&dirs, change, replaced, &change->conflict);
+		if (change->kind == REVIEW_TYPE &&
+		    (change->new.type == 'd' || change->old.type == 'd'))
 			review_parents_add(&parents, change->path, i);
 	}
 	return 0;

@@ -114,6 +114,8 @@ size_t review_changes_find(const struct review_changes *changes, const char *pat
  * their place, and is whole in "pathBase64" ("fromBase64", "targetBase64").
  */
 json_t *review_changes_json(const struct review_changes *changes, struct error *err);
+/* Returns the name of a kind as in JSON; a static text. */
+const char *review_kind_name(enum review_kind kind);
 /* Puts a path into an object as review_changes_json() does: as `key`, and if it is not UTF-8 also as
  * `key` followed by "Base64". */
 int review_put_path(json_t *object, const char *key, const char *path, struct error *err);

@@ -54,13 +54,19 @@ static int put_contents(json_t *object, const char *size, const char *digest,
 		       : 0;
 }
 
-static int put_change(json_t *list, const struct review_change *change, struct error *err)
+const char *review_kind_name(enum review_kind kind)
 {
 	static const char *const kinds[] = {
 		[REVIEW_ADDED] = "added",     [REVIEW_CHANGED] = "changed",
 		[REVIEW_REMOVED] = "removed", [REVIEW_RENAMED] = "renamed",
 		[REVIEW_MODE] = "mode",	      [REVIEW_TYPE] = "type",
 	};
+
+	return kinds[kind];
+}
+
+static int put_change(json_t *list, const struct review_change *change, struct error *err)
+{
 	static const char *const hosts[] = {
 		[REVIEW_HOST_UNKNOWN] = NULL,
 		[REVIEW_HOST_SAME] = "same",
@@ -73,7 +79,7 @@ static int put_change(json_t *list, const struct review_change *change, struct e
 	if (json_array_append_new(list, object) < 0)
 		return error_errno(err, ENOMEM, "changes");
 	if (review_put_path(object, "path", change->path, err) < 0 ||
-	    json_put_string(object, "kind", kinds[change->kind], err) < 0 ||
+	    json_put_string(object, "kind", review_kind_name(change->kind), err) < 0 ||
 	    json_put_string(object, "type", type_name(new->type ? new->type : old->type), err) <
 		    0 ||
 	    (old->type && new->type &&

@@ -140,7 +140,8 @@ static enum review_host state_of_renamed(struct review_host_dirs *dirs,
 	const bool there = fits(&dirs->paths, change->path, at, &change->new, NULL);
 	const bool absent = at->bar == REVIEW_BAR_MISSING;
 
-	if (from.bar == REVIEW_BAR_MISSING && there)
+	/* The old directory may have been replaced by a file since then. */
+	if ((from.bar == REVIEW_BAR_MISSING || from.bar == REVIEW_BAR_NO_DIR) && there)
 		return REVIEW_HOST_DONE;
 	if (!there && !absent)
 		return conflict(at, &nothing, why);
@@ -152,8 +153,15 @@ static enum review_host state_of_renamed(struct review_host_dirs *dirs,
 	return conflict(&from, &change->old, why);
 }
 
+bool review_host_is_replaced(const struct review_change *change, enum review_host state)
+{
+	return change->kind == REVIEW_TYPE &&
+	       ((change->new.type == 'd' && state == REVIEW_HOST_SAME) ||
+		(change->old.type == 'd' && state == REVIEW_HOST_DONE));
+}
+
 enum review_host review_host_state(struct review_host_dirs *dirs,
-				   const struct review_change *change, enum review_host above,
+				   const struct review_change *change, bool replaced,
 				   const char **why)
 {
 	const struct review_list *list = dirs->paths.list;
@@ -162,13 +170,8 @@ enum review_host review_host_state(struct review_host_dirs *dirs,
 	struct seen seen = {0};
 
 	seen.bar = review_dirs_stat(&dirs->paths, change->path, &seen.st);
-	/* The file that will become a directory is still there. */
-	if (seen.bar == REVIEW_BAR_NO_DIR && above == REVIEW_HOST_SAME)
+	if (seen.bar == REVIEW_BAR_NO_DIR && replaced)
 		seen.bar = REVIEW_BAR_MISSING;
-	else if (seen.bar == REVIEW_BAR_NO_DIR && above == REVIEW_HOST_CONFLICT) {
-		*why = review_bar_text(seen.bar);
-		return REVIEW_HOST_CONFLICT;
-	}
 	if (change->kind == REVIEW_RENAMED)
 		return state_of_renamed(dirs, change, &seen, entry, why);
 	/* Directories have no contents; their modes count only if the mode is what changed. */

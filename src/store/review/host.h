@@ -17,11 +17,14 @@ void review_host_end(struct review_host_dirs *dirs); /* accepts a zeroed one */
 #define auto_review_host __attribute__((cleanup(review_host_end)))
 
 /* Returns how the host's file is. For REVIEW_HOST_CONFLICT, *why becomes a clause, a static text.
- * `above` is the state of the nearest directory of the change's path that the guest made of
- * something else, which is not on the host yet; REVIEW_HOST_UNKNOWN: there is no such directory. */
+ * `replaced`: no directory above the path is on the host now, because of a change by
+ * review_host_is_replaced(). */
 enum review_host review_host_state(struct review_host_dirs *dirs,
-				   const struct review_change *change, enum review_host above,
+				   const struct review_change *change, bool replaced,
 				   const char **why);
+/* Returns whether the host has a file or a link in the place of the directory of `change`, which
+ * makes a directory of a file or the other way round. `state` is the state of `change`. */
+bool review_host_is_replaced(const struct review_change *change, enum review_host state);
 
 /* Returns whether what is at the path is as `look` says. `entry`: the list's entry of the file whose
  * stat is compared first; NULL: none. */
