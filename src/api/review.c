@@ -50,8 +50,8 @@ static void reviewed_close(struct reviewed *r)
 	cleanup_close(&r->host);
 }
 #define auto_reviewed __attribute__((cleanup(reviewed_close)))
-#define REVIEWED_NONE                           \
-	{                                       \
+#define REVIEWED_NONE                               \
+	{                                           \
 		.host = -1, .taken = -1, .tree = -1 \
 	}
 
@@ -94,9 +94,10 @@ static int reviewed_open(const struct workspace *ws, const json_t *config, const
 	r->bundle = bundle;
 	r->taken = open_file_of(ws, bundle, REVIEW_TAKEN, O_DIRECTORY, &why);
 	if (r->taken < 0 && why.errnum == ENOENT) {
-		error_set(err, ERR_NOT_FOUND,
-			  "the changes of \"%s\" were not listed yet: list them, and look at them, before they are applied",
-			  ws->id);
+		error_set(
+			err, ERR_NOT_FOUND,
+			"the changes of \"%s\" were not listed yet: list them, and look at them, before they are applied",
+			ws->id);
 		return error_reason(err, REASON_CHANGES_NOT_LISTED, ws->id);
 	}
 	if (r->taken < 0)
@@ -239,10 +240,10 @@ static int list_changes(struct work *work, struct reviewed *r, const char *const
 	for (size_t i = r->changes.count; i-- > 0;)
 		if (review_selection_find(&selection, &r->changes.changes[i]) == REVIEW_NOT_NAMED)
 			json_array_remove(json_object_get(row, "changes"), i);
-	if (review_selection_check(&selection, err) < 0 || (r->host < 0 && json_put(row, "error",
-					     json_string_lossy(r->host_error.msg,
-							       strlen(r->host_error.msg)),
-					     err) < 0))
+	if (review_selection_check(&selection, err) < 0 ||
+	    (r->host < 0 &&
+	     json_put(row, "error", json_string_lossy(r->host_error.msg, strlen(r->host_error.msg)),
+		      err) < 0))
 		return -1;
 	return add_row(work, r, row, err);
 }

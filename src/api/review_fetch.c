@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "contract/request.h"
 #include "store/review/claims.h"
 #include "store/review_files.h"
 
@@ -75,7 +76,7 @@ static int fetch_one(const struct transfer *transfer, const struct workspace *ws
 	if (path_remove_tree_at(ws->fd, taken, err) < 0)
 		return -1;
 	return renameat(ws->fd, taking, ws->fd, taken) < 0 ? error_errno(err, errno, "%s", taken)
-							    : 0;
+							   : 0;
 }
 
 static int fetch_all(void *data, const struct transfer *transfer, struct error *err)

@@ -217,8 +217,9 @@ static int run_changes(struct cli *cli, const void *values, const struct cli_wor
 		args->count > 1u + (apply || drop) ? args->items + 1 + (apply || drop) : NULL;
 
 	if (v->shared + v->stat + v->diff > 1)
-		return cli_usage(cli, err,
-				 "--shared, --stat and --diff exclude each other: give one of them");
+		return cli_usage(
+			cli, err,
+			"--shared, --stat and --diff exclude each other: give one of them");
 	if ((apply || drop) && (v->shared || v->stat || v->diff))
 		return cli_usage(cli, err, "changes %s takes none of --shared, --stat and --diff",
 				 args->items[0]);

@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "cli/options/guest.h"
 #include "cli/session/run_base.h"
-#include "cli/workspace/review.h"
 #include "cli/terminal/attend.h"
 #include "cli/workspace/changes.h"
+#include "cli/workspace/review.h"
 
 struct run_values {
 	/* must be the first member, since guest_options has offsets in struct guest_values */

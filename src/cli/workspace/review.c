@@ -167,12 +167,13 @@ static int print_review(const json_t *review, enum review_form form, struct erro
 	if (form == REVIEW_STAT)
 		return 0;
 	if (print_part(review, PART_FILES, NULL, err) < 0 ||
-	    print_part(review, PART_AUTORUN,
-		       "\nAutorun files: programs of this host run or obey them. `changes apply` takes only those that are named.",
-		       err) < 0)
+	    print_part(
+		    review, PART_AUTORUN,
+		    "\nAutorun files: programs of this host run or obey them. `changes apply` takes only those that are named.",
+		    err) < 0)
 		return -1;
-	return print_part(review, PART_LEFT_OUT,
-			  "\nLeft out: `changes apply` does not take them.", err);
+	return print_part(review, PART_LEFT_OUT, "\nLeft out: `changes apply` does not take them.",
+			  err);
 }
 
 /* --- the patch ------------------------------------------------------------------------------- */
@@ -302,10 +303,10 @@ int review_bring(struct cli *cli, const char *name, const char *digest, const ch
 		return -1;
 	json_array_foreach(json_object_get(result, "reviews"), i, row)
 	{
-		bool whole = cli->json ? !json_object_get(row, "failed") &&
-						 json_array_size(json_object_get(
-							 row, "conflicts")) == 0
-				       : print_applied(row);
+		bool whole =
+			cli->json ? !json_object_get(row, "failed") &&
+					    json_array_size(json_object_get(row, "conflicts")) == 0
+				  : print_applied(row);
 
 		if (!whole)
 			code = CLI_EXIT_FAILED;
@@ -363,9 +364,10 @@ void review_after_run(const struct cli *cli, struct microagent *agent, const cha
 	status = microagent_changes(agent, name, NULL, NULL, &changes, &why);
 	progress_end(&progress);
 	if (status < 0) {
-		guest_warn(cli,
-			   "the changes of \"%s\" were not fetched: %.300s. They are kept: `%s changes %s` fetches them, `%s delete %s` removes them",
-			   name, why.msg, itself, name, itself, name);
+		guest_warn(
+			cli,
+			"the changes of \"%s\" were not fetched: %.300s. They are kept: `%s changes %s` fetches them, `%s delete %s` removes them",
+			name, why.msg, itself, name, itself, name);
 		return;
 	}
 	json_array_foreach(json_object_get(changes, "reviews"), i, review) all +=
@@ -381,7 +383,8 @@ void review_after_run(const struct cli *cli, struct microagent *agent, const cha
 		guest_warn(cli, "changes in %.200s: %s", json_text(review, "path", ""),
 			   counts ? counts : why.msg);
 	}
-	guest_warn(cli,
-		   "they are kept in \"%s\": `%s changes %s` lists them, `%s changes --diff %s` shows them, `%s changes apply %s` brings them here, `%s delete %s` removes them",
-		   name, itself, name, itself, name, itself, name, itself, name);
+	guest_warn(
+		cli,
+		"they are kept in \"%s\": `%s changes %s` lists them, `%s changes --diff %s` shows them, `%s changes apply %s` brings them here, `%s delete %s` removes them",
+		name, itself, name, itself, name, itself, name, itself, name);
 }
