@@ -33,10 +33,12 @@ struct artifact_options {
 	 * that build the kernel (kernel-build), or skopeo (image-import) */
 	bool unconfined;
 	/* option of sha256 and init-sha256: the number of the descriptor to read; option of
-	 * bundle-build and review-build: the number of the descriptor to write to */
+	 * bundle-build and review-build: the number of the descriptor to write to; option of
+	 * review-extract: the number of a descriptor of the directory to write to */
 	const char *fd;
 	/* option of bundle-build: the number of a descriptor that is open on the file of option
-	 * `from`; option of review-build: the number of a descriptor of the directory */
+	 * `from`; option of review-build: the number of a descriptor of the directory; option of
+	 * review-extract: the number of a descriptor of the image */
 	const char *from_fd;
 	/* option of review-build: the number of the descriptor to which the list is written */
 	const char *list_fd;
@@ -70,7 +72,8 @@ struct artifact_options {
 typedef int artifact_fn(const struct artifact_options *opts, struct error *err);
 artifact_fn artifact_sha256, artifact_init_sha256, artifact_initrd, artifact_kernel_install,
 	artifact_kernel_build, artifact_kernel_refresh, artifact_image_build, artifact_image_import,
-	artifact_image_remove, artifact_bundle_build, artifact_review_build;
+	artifact_image_remove, artifact_bundle_build, artifact_review_build,
+	artifact_review_extract;
 
 /* Sets *out to the architecture that option --arch names. Without --arch, sets *out to
  * `otherwise`. */

@@ -30,7 +30,7 @@ static const struct option_row rows[] = {
 	 "run the programs that read an image, or a package of yours, without a cell"},
 	{"fd", "N", option_text, AT(fd), "hash this descriptor, or write to it"},
 	{"from-fd", "N", option_text, AT(from_fd),
-	 "the archive that --from names, opened, or a directory"},
+	 "the archive that --from names, opened, or a directory, or an image"},
 	{"list-fd", "N", option_text, AT(list_fd),
 	 "write the list of the files to this descriptor"},
 	{"out", "FILE", option_text, AT(out), "file that initrd writes"},

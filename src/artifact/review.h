@@ -78,4 +78,10 @@ int review_fill(struct review *review, struct rootfs *fs, struct rootfs_source *
 /* Writes the list to the file `fd`. */
 int review_write_list(const struct review *review, int fd, struct error *err);
 
+/* Takes files out of an image: writes the files with these paths, each of which ends with a NUL byte,
+ * below the directory that is open as `to`: regular files with mode 0600, directories with mode 0700,
+ * and links. Skips paths that the image does not have. The files must not exist yet; directories
+ * may. */
+int review_take_out(int image, int to, const char *paths, size_t len, struct error *err);
+
 #endif
