@@ -41,7 +41,7 @@ static struct review_file *add_file(struct review *r, char **path, const struct 
 		error_set(
 			err, ERR_UNAVAILABLE,
 			"the directory has more than %" PRIu64
-			" files, the most that are taken for a review (MICROAGENT_LIMIT_REVIEW_FILES): share a smaller directory",
+			" files, the most that are taken for a review: share a smaller directory",
 			limit_get(LIMIT_REVIEW_FILES));
 		return NULL;
 	}
@@ -131,7 +131,7 @@ static int walk_entry(struct review *r, int dir, const char *parent, const char 
 			return error_set(
 				err, ERR_UNAVAILABLE,
 				"the directory's files have more than %" PRIu64
-				" MiB together, the most that are taken for a review (MICROAGENT_LIMIT_REVIEW_BYTES): share a smaller directory",
+				" MiB together, the most that are taken for a review: share a smaller directory",
 				limit_get(LIMIT_REVIEW_BYTES) >> 20);
 		return add_file(r, &path, &st, 'f', err) ? 0 : -1;
 	}

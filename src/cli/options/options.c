@@ -21,6 +21,7 @@ struct field_words {
  * field begins with another field, the longer field comes first. */
 static const struct field_words fields[] = {
 	{"base.size", "size", "--size"},
+	{"config.bundles (review)", "share", "--share"},
 	{"config.bundles", "bundle", "--bundle"},
 	{"config.command[0]", NULL, "the command's first word"},
 	{"config.command", NULL, "the command"},

@@ -316,7 +316,7 @@ int review_bring(struct cli *cli, const char *name, const char *digest, const ch
 
 int review_forget(struct cli *cli, const char *name, struct error *err)
 {
-	json_auto_t *answer = json_pack("{s:b}", "ok", 1);
+	json_auto_t *answer = json_pack("{s:b, s:s}", "ok", 1, "name", name);
 	struct microagent *agent;
 	char id[GUEST_ID_ROOM];
 	int status;

@@ -77,6 +77,14 @@ static int open_reviewed(const json_t *bundle, const struct config *config, stru
 	return share_open_to_copy(&wish, err);
 }
 
+/* Puts the field of the config in front of an error about an archive or a directory. Returns -1. */
+static int name_source(const json_t *bundle, size_t index, struct error *err)
+{
+	return bundle_kind(bundle) == BUNDLE_REVIEW
+		       ? error_prefix(err, "config.bundles (review)")
+		       : error_prefix(err, "config.bundles[%zu].path", index);
+}
+
 static int open_source(const json_t *bundle, const struct config *config, struct error *err)
 {
 	return bundle_kind(bundle) == BUNDLE_REVIEW ? open_reviewed(bundle, config, err)
@@ -95,7 +103,7 @@ int bundles_check(const struct config *config, struct error *err)
 		autoclose int fd = open_source(bundle, config, err);
 
 		if (fd < 0)
-			return error_prefix(err, "config.bundles[%zu].path", i);
+			return name_source(bundle, i, err);
 	}
 	return 0;
 }
@@ -234,7 +242,7 @@ int bundles_build(const struct config *config, const struct state_dir *dir, stru
 	{
 		if (build_one(bundle, config, dir, &list.items[i], err) < 0) {
 			bundles_close(&list);
-			return error_prefix(err, "config.bundles[%zu].path", i);
+			return name_source(bundle, i, err);
 		}
 		list.count++;
 	}
