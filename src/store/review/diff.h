@@ -19,9 +19,10 @@ struct review_diff {
 };
 
 /*
- * Writes a patch that `git apply` takes in the reviewed directory. Changes that are left out are not
- * in the patch, and neither are directories, which git does not know. ERR_NOT_FOUND: the host has no
- * git, or no change has a path of `paths`.
+ * Writes a patch that `git apply` takes in the reviewed directory. The patch does not have changes
+ * that are left out; directories, which git does not know; and files below .git, which `git apply`
+ * refuses. ERR_NOT_FOUND: the host has no git, or no change has a path of `paths`. If nobody reads
+ * `out` to its end, this is a success.
  */
 int review_diff(const struct review_diff *inputs, struct error *err);
 
