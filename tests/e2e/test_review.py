@@ -185,6 +185,16 @@ def test_a_session(host):
     host("changes", "apply", name, check=0)
     assert (main / "file").read_text() == "first\nmore\n"
     host("session", "destroy", name, check=0)
+    # A run in a session keeps the session if it has changed something, and stops it.
+    words = ("run", "--base", "b", "--share", f"{main}:/w:review", "--", "sh", "-c")
+    done = host(*words, "cat /w/file", check=0)
+    assert done.stdout == "first\nmore\n" and not host.json("session", "list")["sessions"], done
+    done = host(*words, "echo new >/w/new; exit 4", check=4)
+    (session,) = host.json("session", "list")["sessions"]
+    assert session["state"] == "stopped" and f"`microagent session destroy {session['name']}` removes them" in done.stderr, done.stderr
+    host("changes", "apply", session["name"], check=0)
+    assert (main / "new").read_text() == "new\n"
+    host("session", "destroy", session["name"], check=0)
     host("base", "delete", "b-v1", check=0)
 
 
@@ -195,7 +205,6 @@ def test_a_session(host):
     (["changes", "--digest", "0", "plain"], 2, "--digest is for"),
     (["changes", "drop", "plain", "x"], 2, "takes NAME alone"),
     (["create", "w", "--share", "/x:/x:review,cache=none"], 2, "the guest of a review has its own copy"),
-    (["run", "--base", "b", "--share", "/x:/x:review", "--", "true"], 2, "`microagent session create` makes sessions that stay"),
 ])
 def test_refusals(host, words, code, text):
     host("create", "plain", check=0)
@@ -208,8 +217,8 @@ def test_refusals(host, words, code, text):
 def test_directories_that_are_not_taken(host):
     """The rules of shared directories hold, and too large a directory is refused."""
     main = project(host.base)
-    for path, text in (("/etc", "nothing in /etc is ever shared"), (host.base / "none", "none"), (main / "file", "file")):
-        done = host("create", "w", "--share", f"{path}:/w:review", check=2)
+    for path, code, text in (("/etc", 2, "nothing in /etc is ever shared"), (host.base / "none", 1, "does not exist"), (main / "file", 2, "not a directory")):
+        done = host("create", "w", "--share", f"{path}:/w:review", check=code)
         assert f"--share: " in done.stderr and text in done.stderr, done.stderr
     done = host("create", "w", "--share", f"{main}:/w:review", env={"MICROAGENT_TEST_LIMIT_REVIEW_FILES": "3"}, check=75)
     assert "more than 3 files, the most that are taken for a review" in done.stderr, done.stderr

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/session/session.h"
+#include "cli/workspace/review.h"
 #include "microagent_session.h"
 
 static int check_without_base(struct cli *cli, const struct run_base *how, struct error *err)
@@ -73,6 +74,21 @@ static void destroy_after_run(const struct cli *cli, struct microagent_session *
 	microagent_session_close(session);
 }
 
+/* Returns true if the session has changes of a review. It is stopped then, and stays. */
+static bool has_review(const struct cli *cli, const char *name)
+{
+	struct error why = {0};
+	char id[GUEST_ID_ROOM];
+	struct microagent *agent = guest_open_living(cli, NULL, name, id, &why);
+	bool kept = agent && review_after_run(cli, agent, id, name);
+
+	if (kept && microagent_stop(agent, id, NULL, &why) < 0)
+		cli_warn_error(cli, "the session could not be stopped: ", &why);
+	if (agent)
+		microagent_close(agent);
+	return kept;
+}
+
 /* Makes the session. A signal during this time cancels the making. Afterwards the signals stay
  * blocked. So a signal that comes before the command starts still reaches the command. */
 static int make_for_run(const struct cli *cli, struct microagent *agent, const struct run_base *how,
@@ -89,7 +105,9 @@ static int make_for_run(const struct cli *cli, struct microagent *agent, const s
 		.base = how->base,
 		.disk_quota_mib = how->disk_quota,
 		.cold = how->cold,
-		.owned = true,
+		/* A session that ends with this program would take the changes of a review with
+		 * it. */
+		.owned = !review_is_asked(values),
 		.cancel = signals.fd,
 	};
 
@@ -150,7 +168,10 @@ int run_base_run(struct cli *cli, const struct run_base *how, const struct guest
 			session_warn_made(cli, agent, described);
 		code = run_in_session(cli, microagent_session_name(session), &exec, env, command,
 				      err);
-		destroy_after_run(cli, session);
+		if (review_is_asked(values) && has_review(cli, microagent_session_name(session)))
+			microagent_session_close(session);
+		else
+			destroy_after_run(cli, session);
 	}
 	microagent_close(agent);
 	return code;

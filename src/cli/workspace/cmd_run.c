@@ -93,8 +93,9 @@ static int run_attended(const struct cli *cli, struct microagent *agent,
 	snprintf(start.name, sizeof(start.name), "%s", values->name ? values->name : "");
 	code = microagent_run(agent, spec, &options, &attended.streams, &outcome, err);
 	code = attend_end(&attended, code, &outcome, err);
-	if (review && *start.name && !values->keep)
-		review_after_run(cli, agent, start.name);
+	if (review && *start.name && !values->keep &&
+	    !review_after_run(cli, agent, start.name, start.name))
+		(void)microagent_delete(agent, start.name, NULL, NULL);
 	/* Prints the name if the command did not end by itself: a signal ended it, or the reader of
 	 * stdout has closed it. */
 	if (values->keep && (outcome.end != MICROAGENT_EXITED || outcome.signal))
@@ -111,10 +112,6 @@ static int check_run(struct cli *cli, const struct run_values *v, const struct c
 	    guest_check(cli, &v->guest, v->name, env, err) < 0 ||
 	    guest_check_command(cli, args->items, err) < 0)
 		return -1;
-	if (v->base.base && review_is_asked(&v->guest))
-		return cli_usage(
-			cli, err,
-			"a session of --base is destroyed with the changes of a review: `microagent session create` makes sessions that stay");
 	if (v->base.base && (v->keep || v->name))
 		return cli_usage(
 			cli, err,

@@ -349,7 +349,14 @@ bool review_is_asked(const struct guest_values *values)
 	return false;
 }
 
-void review_after_run(const struct cli *cli, struct microagent *agent, const char *name)
+/* The commands that delete a workspace and a session. */
+static const char *deleting(const char *name)
+{
+	return strncmp(name, "session-", 8) == 0 ? "session destroy" : "delete";
+}
+
+bool review_after_run(const struct cli *cli, struct microagent *agent, const char *id,
+		      const char *name)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	json_auto_t *changes = NULL;
@@ -361,21 +368,19 @@ void review_after_run(const struct cli *cli, struct microagent *agent, const cha
 
 	cli_itself(cli, itself);
 	progress_start(&progress, "fetching the changes");
-	status = microagent_changes(agent, name, NULL, NULL, &changes, &why);
+	status = microagent_changes(agent, id, NULL, NULL, &changes, &why);
 	progress_end(&progress);
 	if (status < 0) {
 		guest_warn(
 			cli,
-			"the changes of \"%s\" were not fetched: %.300s. They are kept: `%s changes %s` fetches them, `%s delete %s` removes them",
-			name, why.msg, itself, name, itself, name);
-		return;
+			"the changes of \"%s\" were not fetched: %.300s. They are kept: `%s changes %s` fetches them, `%s %s %s` removes them",
+			name, why.msg, itself, name, itself, deleting(name), name);
+		return true;
 	}
 	json_array_foreach(json_object_get(changes, "reviews"), i, review) all +=
 		json_array_size(json_object_get(review, "changes"));
-	if (all == 0) {
-		(void)microagent_delete(agent, name, NULL, NULL);
-		return;
-	}
+	if (all == 0)
+		return false;
 	json_array_foreach(json_object_get(changes, "reviews"), i, review)
 	{
 		autofree char *counts = describe_counts(review, &why);
@@ -385,6 +390,7 @@ void review_after_run(const struct cli *cli, struct microagent *agent, const cha
 	}
 	guest_warn(
 		cli,
-		"they are kept in \"%s\": `%s changes %s` lists them, `%s changes --diff %s` shows them, `%s changes apply %s` brings them here, `%s delete %s` removes them",
-		name, itself, name, itself, name, itself, name, itself, name);
+		"they are kept in \"%s\": `%s changes %s` lists them, `%s changes --diff %s` shows them, `%s changes apply %s` brings them here, `%s %s %s` removes them",
+		name, itself, name, itself, name, itself, name, itself, deleting(name), name);
+	return true;
 }

@@ -27,8 +27,11 @@ int review_forget(struct cli *cli, const char *name, struct error *err);
 
 /* Returns true if the machine of `values` has a directory that is shared for a review. */
 bool review_is_asked(const struct guest_values *values);
-/* Ends a `run` with such a directory: says how many files the guest has changed, and how to look at
- * them. Deletes the workspace if nothing was changed. */
-void review_after_run(const struct cli *cli, struct microagent *agent, const char *name);
+/* Ends a `run` with such a directory: says how many files the guest has changed in it, and how to
+ * look at them. `id` is what the library calls the workspace or session, and `name` what a person
+ * calls it. Returns true if it must be kept, because it has changes or because they cannot be
+ * fetched. */
+bool review_after_run(const struct cli *cli, struct microagent *agent, const char *id,
+		      const char *name);
 
 #endif
