@@ -151,6 +151,18 @@ int attach_put(json_t *config, const struct microagent_spec *spec, struct error 
  * anything, because otherwise the command prepare, which unpacks them, would fail later. Defined in
  * archives.c. */
 int archives_check(const json_t *config, struct error *err);
+/* The options of the command prepare with which it keeps the reviewed directories of the workspace:
+ * what the guest has changed belongs to the images that the workspace has. Defined in
+ * workspace.c. */
+extern const char *const prepare_keeping[];
+/* The next two functions are defined in review_copy.c. */
+/* Describes the reviewed directories of a prepared workspace as [{"name","upper","sha256",
+ * "diskSHA256"}], as a new reference. The digests of the list and of the image are those that prepare
+ * recorded. The array is empty if the workspace has no reviewed directory. */
+json_t *reviews_describe(const struct workspace *ws, struct error *err);
+/* Copies the files of the described directories from the directory `from` to the directory `to`,
+ * which must not have them. The copies must have the described digests. */
+int reviews_copy(const json_t *reviews, int from, int to, struct error *err);
 /* Removes the marks which say that the workspace is unfinished. The supervisor must have recorded
  * the workspace before this call. */
 void creation_done(struct creation *made);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks the archives of bundles. The command prepare unpacks them each time. */
+/* Checks the archives of bundles. The command prepare unpacks them each time. The image of a reviewed
+ * directory is kept. */
 #include <errno.h>
 #include <unistd.h>
 
 #include "api/api.h"
 
 #include "base/json.h"
+#include "contract/request.h"
 
 int archives_check(const json_t *config, struct error *err)
 {
@@ -17,7 +19,7 @@ int archives_check(const json_t *config, struct error *err)
 		const char *path = json_text(bundle, "path", NULL);
 		const char *name = json_text(bundle, "name", NULL);
 
-		if (!path || access(path, R_OK) == 0)
+		if (bundle_kind(bundle) == BUNDLE_REVIEW || !path || access(path, R_OK) == 0)
 			continue;
 		error_errno(err, errno, "%s", path);
 		return error_prefix(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes a new workspace from a workspace that does not run. The new workspace has a copy of each
- * disk to which a guest can write, and a new identity. */
+ * disk to which a guest can write, copies of the images of reviewed directories, and a new
+ * identity. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -56,16 +57,19 @@ static int copy_disks(struct creation *made, json_t *config, struct error *err)
 
 /* Makes the clone. The caller must hold the lease of the source, so that nobody starts the source
  * while its disks are copied. */
-static int clone_held(struct microagent *agent, const struct contract_backend *backend,
-		      const json_t *recorded, const char *target, json_t **response,
-		      struct error *err)
+static int clone_held(struct microagent *agent, const struct workspace *source,
+		      const struct contract_backend *backend, const json_t *recorded,
+		      const char *target, json_t **response, struct error *err)
 {
 	json_auto_t *config = json_deep_copy(recorded);
+	json_auto_t *reviews = reviews_describe(source, err);
 	struct creation made = CREATION_NONE;
 	struct microagent as = *agent;
 	int status;
 
 	as.backend = backend;
+	if (!reviews)
+		return -1;
 	if (!config)
 		return error_errno(err, ENOMEM, "clone");
 	/* A clone of a macOS guest would be a second machine with the same identifier and the same
@@ -80,9 +84,12 @@ static int clone_held(struct microagent *agent, const struct contract_backend *b
 		return -1;
 	status = copy_disks(&made, config, err);
 	if (status == 0)
+		status = reviews_copy(reviews, source->fd, made.ws.fd, err);
+	if (status == 0)
 		status = json_put_string(config, "stateDir", agent->state_path, err);
 	if (status == 0)
-		status = request_call(&as, "prepare", target, steal_ptr(&config), response, err);
+		status = request_call_with(&as, prepare_keeping, "prepare", target,
+					   steal_ptr(&config), response, err);
 	if (status < 0)
 		creation_undo(&made);
 	else
@@ -110,5 +117,6 @@ int microagent_clone(struct microagent *agent, const char *source, const char *t
 						: error_copy(err, &why);
 	if (open_workspace_refuse_quarantined(&existing, err) < 0)
 		return -1;
-	return clone_held(agent, request_backend(agent, source), config, target, response, err);
+	return clone_held(agent, &existing.ws, request_backend(agent, source), config, target,
+			  response, err);
 }

@@ -78,10 +78,12 @@ int workspace_start_with(struct microagent *agent, const char *option, const cha
 	return workspace_start_with_options(agent, options, name, err);
 }
 
+const char *const prepare_keeping[] = {"--keep-reviews", NULL};
+
 int microagent_prepare(struct microagent *agent, const char *name, json_t **response,
 		       struct error *err)
 {
-	return as_recorded(agent, NULL, "prepare", name, response, err);
+	return as_recorded(agent, prepare_keeping, "prepare", name, response, err);
 }
 
 /* Calls a command of the supervisor for an existing workspace. The config of the request has only

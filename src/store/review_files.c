@@ -33,6 +33,18 @@ bool review_is_file(const char *name)
 	return false;
 }
 
+bool review_is_file_of(const char *name, const char *bundle)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		char own[BUNDLE_FILE_NAME];
+
+		review_file_name(bundle, suffixes[i], own);
+		if (strcmp(name, own) == 0)
+			return true;
+	}
+	return false;
+}
+
 int review_new_upper(char out[UPPER_TEXT], struct error *err)
 {
 	uint64_t random[2];

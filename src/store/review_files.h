@@ -27,6 +27,8 @@
 void review_file_name(const char *name, const char *suffix, char out[BUNDLE_FILE_NAME]);
 /* Returns true if `name` is a name that review_file_name() writes for any bundle. */
 bool review_is_file(const char *name);
+/* Returns true if `name` is a name that review_file_name() writes for the bundle `bundle`. */
+bool review_is_file_of(const char *name, const char *bundle);
 /* Makes a new name for a layer, by chance. */
 int review_new_upper(char out[UPPER_TEXT], struct error *err);
 /* Writes the name of the layer into the file dir/name, and replaces an earlier one. */

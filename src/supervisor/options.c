@@ -75,6 +75,8 @@ static const struct option_row rows[] = {
 	 "start: a number that no other machine of this host has; it is used in place of the supervisor's pid"},
 	{"recorded", NULL, option_given, AT(recorded),
 	 "prepare, start, console: use the recorded config; from the config of the request only stateDir is used, and confinement if it is to change"},
+	{"keep-reviews", NULL, option_given, AT(keep_reviews),
+	 "prepare: keep the image of a reviewed directory that the workspace has already"},
 	{"keep-quarantined", NULL, option_given, AT(keep_quarantined),
 	 "halt, stop, kill, delete: fail if the workspace is in quarantine"},
 	{"full", NULL, option_given, AT(full),

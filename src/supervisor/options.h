@@ -41,6 +41,7 @@ struct options {
 	int64_t cell_number;
 	bool keep_quarantined; /* for halt, stop, kill and delete: they refuse a workspace in
 			        * quarantine */
+	bool keep_reviews;     /* for prepare: reviewed directories are not taken anew */
 	bool recorded;	       /* for prepare, start and console: they use the recorded config */
 	bool full;	       /* for inspect: a new digest of the root file system is computed */
 	bool help, version;

@@ -63,6 +63,11 @@ static int refuse_options(const struct options *options, enum command command, s
 			err, ERR_INVALID,
 			"--keep-quarantined works only with the commands halt, stop, kill and delete, and the command is %s",
 			command_table[command].name);
+	if (options->keep_reviews && command != COMMAND_PREPARE)
+		return error_set(
+			err, ERR_INVALID,
+			"--keep-reviews works only with the command prepare, and the command is %s",
+			command_table[command].name);
 	if (command == COMMAND_RUN)
 		return 0;
 	const struct {

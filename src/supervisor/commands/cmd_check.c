@@ -36,7 +36,7 @@ static int verify_for_check(const struct record *record, const struct config *co
 	    shares_check(config, record->call->backend, err) < 0 || cgroup_check(config, err) < 0 ||
 	    publish_check(config->port_forwards, err) < 0 ||
 	    disks_open(config, files.file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0 ||
-	    bundles_check(config, err) < 0)
+	    bundles_check(config, &record->ws, err) < 0)
 		goto out;
 	/* A manifest must exist only if the workspace has a state. */
 	if (manifest_read(&record->ws, &manifest, &why) < 0 &&

@@ -124,8 +124,9 @@ static int start_make_ready(struct start *start, struct error *err)
 	start->found = json_incref(start->record.event);
 	if (is_started_to_run(start) && rootfs_is_enforced(&start->record.ws, start->record.state))
 		boot_files_hash_rootfs(&start->files);
-	if (prepares_first(start) && bundles_build(&start->record.call->request->config,
-						   &start->record.dir, &start->bundles, err) < 0)
+	if (prepares_first(start) &&
+	    bundles_build(&start->record.call->request->config, &start->record.dir, NULL,
+			  &start->bundles, err) < 0)
 		return -1;
 	start_mark(start, "verified");
 	return 0;

@@ -93,13 +93,32 @@ static int open_source(const json_t *bundle, const struct config *config, struct
 
 /* --- building -------------------------------------------------------------------------------- */
 
-int bundles_check(const struct config *config, struct error *err)
+/* Returns true if the workspace has all files of the reviewed directory. `ws` may be NULL. */
+static bool has_review(const struct workspace *ws, const json_t *json)
+{
+	static const char *const suffixes[] = {REVIEW_DISK, REVIEW_LIST, REVIEW_UPPER};
+
+	if (!ws || ws->fd < 0 || bundle_kind(json) != BUNDLE_REVIEW)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		char name[BUNDLE_FILE_NAME];
+
+		review_file_name(json_text(json, "name", ""), suffixes[i], name);
+		if (faccessat(ws->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			return false;
+	}
+	return true;
+}
+
+int bundles_check(const struct config *config, const struct workspace *kept, struct error *err)
 {
 	json_t *bundle;
 	size_t i;
 
 	json_array_foreach(config->bundles, i, bundle)
 	{
+		if (has_review(kept, bundle))
+			continue;
 		autoclose int fd = open_source(bundle, config, err);
 
 		if (fd < 0)
@@ -201,6 +220,38 @@ static int unpack_bundle(const json_t *json, struct bundle *bundle, struct error
 	return digest_of(bundle->fd, DIGEST_FILE, bundle->disk, err);
 }
 
+static int open_review_file(const struct workspace *ws, const json_t *json, const char *suffix,
+			    char digest[DIGEST_TEXT], struct error *err)
+{
+	char name[BUNDLE_FILE_NAME];
+
+	review_file_name(json_text(json, "name", ""), suffix, name);
+	autoclose int fd = openat(ws->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return error_errno(err, errno, "%s", name);
+	if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
+		return error_prefix(err, "%s", name);
+	return steal_fd(&fd);
+}
+
+/* Opens the files of a reviewed directory that is kept. */
+static int keep_review(const json_t *json, const struct workspace *ws, struct bundle *out,
+		       struct error *err)
+{
+	struct bundle bundle = {.kept = true};
+	autoclose int disk = open_review_file(ws, json, REVIEW_DISK, bundle.disk, err);
+	autoclose int list =
+		disk < 0 ? -1 : open_review_file(ws, json, REVIEW_LIST, bundle.archive, err);
+
+	if (list < 0 ||
+	    review_read_upper(ws->fd, json_text(json, "name", ""), bundle.upper, err) < 0)
+		return -1;
+	bundle.fd = steal_fd(&disk);
+	bundle.list = steal_fd(&list);
+	*out = bundle;
+	return 0;
+}
+
 static int build_one(const json_t *json, const struct config *config, const struct state_dir *dir,
 		     struct bundle *out, struct error *err)
 {
@@ -229,8 +280,8 @@ static int make_list(const struct config *config, struct bundle_list *list, stru
 	return list->items ? 0 : error_errno(err, ENOMEM, "bundles");
 }
 
-int bundles_build(const struct config *config, const struct state_dir *dir, struct bundle_list *out,
-		  struct error *err)
+int bundles_build(const struct config *config, const struct state_dir *dir,
+		  const struct workspace *kept, struct bundle_list *out, struct error *err)
 {
 	struct bundle_list list = BUNDLE_LIST_INIT;
 	json_t *bundle;
@@ -240,7 +291,11 @@ int bundles_build(const struct config *config, const struct state_dir *dir, stru
 		return -1;
 	json_array_foreach(config->bundles, i, bundle)
 	{
-		if (build_one(bundle, config, dir, &list.items[i], err) < 0) {
+		int status = has_review(kept, bundle)
+				     ? keep_review(bundle, kept, &list.items[i], err)
+				     : build_one(bundle, config, dir, &list.items[i], err);
+
+		if (status < 0) {
 			bundles_close(&list);
 			return name_source(bundle, i, err);
 		}
@@ -252,7 +307,18 @@ int bundles_build(const struct config *config, const struct state_dir *dir, stru
 
 /* --- in the workspace's directory ------------------------------------------------------------ */
 
-static int remove_old_bundles(const struct workspace *ws, struct error *err)
+static bool is_kept(const struct config *config, const struct bundle_list *list, const char *name)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].kept &&
+		    review_is_file_of(name,
+				      json_text(json_array_get(config->bundles, i), "name", "")))
+			return true;
+	return false;
+}
+
+static int remove_old_bundles(const struct config *config, const struct bundle_list *list,
+			      const struct workspace *ws, struct error *err)
 {
 	int own = openat(ws->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
@@ -261,7 +327,7 @@ static int remove_old_bundles(const struct workspace *ws, struct error *err)
 	if (own >= 0 && !entries)
 		close(own);
 	while (entries && (entry = readdir(entries)))
-		if (review_is_file(entry->d_name) &&
+		if (review_is_file(entry->d_name) && !is_kept(config, list, entry->d_name) &&
 		    path_remove_tree_at(ws->fd, entry->d_name, err) < 0)
 			return -1;
 	return 0;
@@ -283,7 +349,7 @@ int bundles_place(const struct config *config, const struct bundle_list *list,
 	json_t *bundle;
 	size_t i;
 
-	if (remove_old_bundles(ws, err) < 0)
+	if (remove_old_bundles(config, list, ws, err) < 0)
 		return -1;
 	json_array_foreach(config->bundles, i, bundle)
 	{
@@ -293,6 +359,8 @@ int bundles_place(const struct config *config, const struct bundle_list *list,
 			return error_set(
 				err, ERR_INTERNAL,
 				"a bundle of the config was not unpacked, and no error was noted: this is a bug of microagent");
+		if (list->items[i].kept)
+			continue;
 		bundle_file_name(bundle, name);
 		if (file_give_name(list->items[i].fd, ws->fd, name) < 0)
 			return error_errno(err, errno, "%s", name);

@@ -10,6 +10,9 @@
  * has the name of the layer to which the guest writes, 32 hexadecimal digits. With a new name the
  * guest begins with an empty layer.
  *
+ * If prepare is told to keep reviews (--keep-reviews), a reviewed directory whose three files the
+ * workspace has already is not taken anew. What a guest has changed belongs to exactly these files.
+ *
  * prepare records the digests of the archive and of the disk. After this the archive is not needed
  * any more, and may have other contents when the next workspace is prepared. So the archive's
  * digest is not compared. The digest only shows from which archive the disk was made. No guest can
@@ -31,7 +34,9 @@ struct bundle {
 	int fd;			/* the descriptor of the disk; -1: the disk could not be
 				    * opened */
 	int list;		/* the descriptor of the list of a reviewed directory that was just
-				    * taken; -1: there is none */
+				    * taken, or is kept; -1: there is none */
+	bool kept;		/* the files of a reviewed directory are those that the workspace
+				    * had already */
 	char upper[UPPER_TEXT]; /* the name of the layer to which the guest writes; "": an archive
 				    * has none */
 	char archive[DIGEST_TEXT]; /* the digest of the archive, or of the list; "": not known */
@@ -55,14 +60,21 @@ struct bundle_list {
 	}
 
 /* Checks that each archive can be read, and that each directory may be taken. An error names the
- * field of the config. */
-int bundles_check(const struct config *config, struct error *err);
+ * field of the config. A directory whose files the workspace `kept` has is not looked at. `kept` may
+ * be NULL. */
+int bundles_check(const struct config *config, const struct workspace *kept, struct error *err);
 /* Makes the disks on the file system of the state directory. Until bundles_place() is called, their
- * files have no names. */
-int bundles_build(const struct config *config, const struct state_dir *dir, struct bundle_list *out,
-		  struct error *err);
+ * files have no names. If `kept` is not NULL, it is a workspace, and a reviewed directory whose
+ * files this workspace has is not taken anew: its files are opened and hashed. */
+int bundles_build(const struct config *config, const struct state_dir *dir,
+		  const struct workspace *kept, struct bundle_list *out, struct error *err);
+/* Requires that the kept files have the digests in `artifacts`, which an earlier prepare of the
+ * workspace recorded. A list or a disk that somebody has changed must not be recorded as if prepare
+ * had made it. */
+int bundles_require_kept(const struct config *config, const struct bundle_list *list,
+			 const json_t *artifacts, struct error *err);
 /* Gives the disks names in the workspace's directory, in place of the disks of an earlier
- * prepare. */
+ * prepare. Files that are kept stay. */
 int bundles_place(const struct config *config, const struct bundle_list *list,
 		  const struct workspace *ws, struct error *err);
 void bundles_close(struct bundle_list *list); /* closes the disks; accepts an empty list */

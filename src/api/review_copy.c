@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Copies the files of reviewed directories from one workspace to another, for clones, forks and
+ * snapshots. What a guest has changed in a reviewed directory is in a layer on its disk. The layer
+ * means something only together with the image below it, and the guest finds the layer by its name.
+ * So whatever has a copy of the disk gets copies of the image, of its list and of the name.
+ *
+ * The copies are reflinks where the file system has them, and never hard links: a live supervisor
+ * can write to the files of its workspace, so no other workspace may share a file with it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "channel/hasher.h"
+#include "contract/request.h"
+#include "store/record_digest.h"
+#include "store/review_files.h"
+
+static bool is_review(const json_t *config, const char *name)
+{
+	const json_t *bundle;
+	size_t i;
+
+	json_array_foreach(json_object_get(config, "bundles"), i, bundle)
+	{
+		if (strcmp(json_text(bundle, "name", ""), name) == 0)
+			return bundle_kind(bundle) == BUNDLE_REVIEW;
+	}
+	return false;
+}
+
+json_t *reviews_describe(const struct workspace *ws, struct error *err)
+{
+	json_auto_t *record = workspace_read_accepted(ws, "workspace.json", err);
+	json_auto_t *reviews = json_array();
+	const json_t *artifacts = json_object_get(record, "artifacts"), *entry;
+	size_t i;
+
+	if (!record)
+		return NULL;
+	json_array_foreach(json_object_get(artifacts, "bundles"), i, entry)
+	{
+		const char *name = json_text(entry, "name", "");
+		char upper[UPPER_TEXT];
+
+		if (!is_review(json_object_get(record, "config"), name))
+			continue;
+		if (review_read_upper(ws->fd, name, upper, err) < 0)
+			return NULL;
+		json_array_append_new(
+			reviews, json_pack("{s:s, s:s, s:O?, s:O?}", "name", name, "upper", upper,
+					   "sha256", json_object_get(entry, "sha256"), "diskSHA256",
+					   json_object_get(entry, "diskSHA256")));
+	}
+	if (!reviews)
+		error_errno(err, ENOMEM, "reviews");
+	return steal_ptr(&reviews);
+}
+
+/* Copies one file, and requires that the copy has the digest `digest`. The live supervisor of the
+ * source may have written to the source, and a guest may have taken the supervisor over. */
+static int copy_file(const char *review, const char *suffix, const char *digest, int from, int to,
+		     struct error *err)
+{
+	char name[BUNDLE_FILE_NAME], found[DIGEST_TEXT];
+	autoclose int source = -1, copy = -1;
+
+	review_file_name(review, suffix, name);
+	source = openat(from, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (source < 0)
+		return error_errno(err, errno, "%s", name);
+	if (clone_with_digest(source, to, name, NULL, err) < 0)
+		return -1;
+	copy = openat(to, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (copy < 0)
+		return error_errno(err, errno, "%s", name);
+	if (digest_of(copy, DIGEST_FILE, found, err) < 0)
+		return error_prefix(err, "%s", name);
+	if (strcmp(found, digest) == 0)
+		return 0;
+	return error_set(
+		err, ERR_CONFLICT,
+		"%s is not the file that was recorded, so what the guest has changed cannot be compared with it: make the machine anew",
+		name);
+}
+
+int reviews_copy(const json_t *reviews, int from, int to, struct error *err)
+{
+	const json_t *review;
+	size_t i;
+
+	json_array_foreach(reviews, i, review)
+	{
+		const char *name = json_text(review, "name", "");
+
+		if (copy_file(name, REVIEW_DISK, json_text(review, "diskSHA256", ""), from, to,
+			      err) < 0 ||
+		    copy_file(name, REVIEW_LIST, json_text(review, "sha256", ""), from, to, err) <
+			    0 ||
+		    review_write_upper(to, name, json_text(review, "upper", ""), err) < 0)
+			return -1;
+	}
+	return 0;
+}
