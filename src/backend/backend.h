@@ -148,6 +148,9 @@ struct vm_boot {
 	uint64_t layer_room;
 	const struct vm_disk *disks;
 	size_t disk_count;
+	/* The saved state of a restored machine has these disks. If it is false, the disks are
+	 * plugged in when the machine runs. */
+	bool disks_saved;
 	/* The directories for config->shares, in the order of config->shares. */
 	const int *share_fds;
 	int workspace_fd; /* a descriptor of the directory of the workspace */

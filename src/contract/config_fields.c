@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "contract/decode.h"
+#include "contract/fields.h"
 
 /* The longest timeout that the guest's agent accepts: ten years. */
 #define TIMEOUT_SECONDS_MAX (INT64_C(10) * 366 * 24 * 3600)
@@ -128,7 +129,7 @@ const struct config_field config_fields[] = {
 	 .saved = SAVED_WITHOUT, .unsaved = "a shared directory"},
 	{"bundles", JSON(bundles), .decode = decode_bundles,
 	 .sample = "[{\"name\":\"b\",\"path\":\"/b\",\"mountpoint\":\"/b\"}]",
-	 .saved = SAVED_WITHOUT, .unsaved = "a bundle"},
+	 .saved = SAVED_PLUGGED, .unsaved = "a bundle"},
 	{"outputs", JSON(outputs), .decode = decode_outputs,
 	 .sample = "[{\"name\":\"o\",\"path\":\"/o\"}]"},
 	{"image", JSON(image), .decode = decode_image},
@@ -238,9 +239,15 @@ const char *config_saving_obstacle(const json_t *config, bool restored)
 	if (number_in(limits, "diskBytesPerSecond") || number_in(limits, "diskOpsPerSecond"))
 		return "a rate limit of its disks";
 	for (const struct config_field *field = config_fields; field->key; field++) {
-		bool given = json_object_get(config, field->key) != NULL;
+		const json_t *value = json_object_get(config, field->key);
+		bool given = value != NULL;
 
-		if (field->saved != SAVED_EITHER && given == (field->saved == SAVED_WITHOUT))
+		if (field->saved == SAVED_PLUGGED && restored) {
+			if (json_array_size(value) > PLUGS_MAX)
+				return "more bundles than a running machine can get";
+			continue;
+		}
+		if (field->saved != SAVED_EITHER && given == (field->saved != SAVED_WITH))
 			return field->unsaved;
 	}
 	return NULL;

@@ -31,6 +31,9 @@ enum config_saved {
 	SAVED_EITHER,  /* the field does not matter */
 	SAVED_WITH,    /* only a machine that has the field can be saved */
 	SAVED_WITHOUT, /* only a machine that lacks the field can be saved */
+	/* Only a machine that lacks the field can be saved. A restored machine can have the field,
+	 * an array of at most PLUGS_MAX items, because they are plugged in when it runs. */
+	SAVED_PLUGGED,
 };
 
 struct config_field {
@@ -80,8 +83,8 @@ void config_bind(json_t *normalised, struct config *out);
 
 /* Returns the reason why a machine with this config cannot be saved, like "a second disk"; NULL if
  * the machine can be saved. If `restored` is set, the answer is about restoring instead of saving.
- * A network card prevents only saving, because the card of a restored machine is plugged in after
- * its memory was restored. `config` is in canonical form. */
+ * A network card and the disks of bundles prevent only saving, because a restored machine gets them
+ * plugged in after its memory was restored. `config` is in canonical form. */
 const char *config_saving_obstacle(const json_t *config, bool restored);
 
 #endif

@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from conftest import BACKEND
+from pools import wait_full
 
 pytestmark = pytest.mark.skipif(BACKEND == "firecracker", reason="Firecracker restores no machines")
 SUFFIXES = (".ext4", ".list", ".upper")
@@ -82,3 +83,76 @@ def test_recording_again_keeps_the_changes(host):
         assert done.returncode == 1 and "bundle-review-0.list is not the file that was recorded" in done.stderr, done.stderr
     assert not (host.state / "box2").exists()
     host("delete", "box", check=0)
+
+
+def create(web, *words):
+    told = web.json("session", "create", "--base", "web", "--network", "isolated", *words)
+    assert told["boot"] == {"how": "restored"}, told
+    return told["name"]
+
+
+def run(web, name, line):
+    return web("session", "exec", name, "--", "sh", "-c", line, check=0).stdout
+
+
+def bundle(web, name):
+    return web.state / "sessions" / f"{name}.bundle"
+
+
+@pytest.fixture
+def mine(place):
+    path = tree(place.base / "mine")
+    yield path
+    shutil.rmtree(path)
+
+
+def test_a_restored_session_has_its_reviews(web, mine):
+    """It is restored although it has disks that the template lacks. Shared directories come beside them."""
+    other, given = tree(web.base / "other"), web.base / "given"
+    given.mkdir()
+    try:
+        name = create(web, "--share", f"{mine}:/workspace:review", "--share", f"{other}:/other:review", "--share", f"{given}:/given:rw")
+        assert run(web, name, "cat /workspace/sub/three.txt /other/one.txt && echo changed >/workspace/one.txt && rm -r /other/sub && "
+                   "echo here >/given/file && sync") == "three\none\n"
+        assert (given / "file").read_text() == "here\n"
+        assert (mine / "one.txt").read_text() == "one\n" and (other / "sub" / "three.txt").exists()
+        # What was changed stays when the session is booted later.
+        web("stop", name, check=0)
+        web("start", name, check=0)
+        assert run(web, name, "cat /workspace/one.txt /workspace/two.txt; ls /other; cat /given/file") == "changed\ntwo\none.txt\ntwo.txt\nhere\n"
+    finally:
+        shutil.rmtree(other)
+        shutil.rmtree(given)
+
+
+def test_directories_come_later(web, mine):
+    """The port for directories is free in a session with a review alone, and its memory may be the template's."""
+    given = web.base / "given"
+    given.mkdir()
+    name = create(web, "--share", f"{mine}:/workspace:review")
+    assert run(web, name, "cat /workspace/one.txt") == "one\n"
+    done = web("session", "share", name, given, check=1)
+    assert "shares its memory with other machines of its template" in done.stderr, done
+    assert run(web, name, "cat /workspace/two.txt") == "two\n"
+    given.rmdir()
+
+
+def test_more_than_the_port_has_room_for(web, mine):
+    words = [word for i in range(9) for word in ("--share", f"{mine}:/w{i}:review")]
+    told = web.json("session", "create", "--base", "web", "--network", "isolated", *words)
+    assert told["cold"] == "it has more reviewed directories than a running machine can get", told
+    assert run(web, told["name"], "cat /w0/one.txt /w8/two.txt") == "one\ntwo\n"
+    web("session", "destroy", told["name"], check=0)
+    name = create(web, *words[:16])
+    assert run(web, name, "cat /w0/one.txt /w7/two.txt; grep -c '^overlay ' /proc/mounts") == "one\ntwo\n8\n"
+
+
+def test_a_pool_has_no_member_with_a_review(web, mine):
+    """A member runs already when it is claimed, and the image is made before the start."""
+    web("pool", "set", "--base", "web", "--size", 1, "--network", "isolated", check=0)
+    try:
+        wait_full(web, 1)
+        name = create(web, "--share", f"{mine}:/workspace:review")
+        assert run(web, name, "cat /workspace/one.txt") == "one\n"
+    finally:
+        web("pool", "drain", check=0)

@@ -443,6 +443,7 @@ static void test_saved_machine(void **state)
 	assert_non_null(strstr(saved, "-device\nvmgenid,guid=auto\n"));
 	assert_null(strstr(saved, "-bios"));
 	assert_null(strstr(saved, "balloon"));
+	assert_non_null(strstr(saved, "-device\npcie-root-port,id=disk-port,chassis=3,slot=3\n"));
 	m.ram = RAM_PRIVATE;
 	m.restored = true;
 	autofree char *restored = built(&m);
@@ -452,6 +453,22 @@ static void test_saved_machine(void **state)
 	assert_null(strstr(restored, "-append"));
 	assert_null(strstr(restored, "-bios"));
 	assert_null(strstr(restored, "balloon"));
+	/* Disks that the saved state lacks are plugged in later, at the places at which a machine has
+	 * them that was saved with them. */
+	const struct machine_disk disks[] = {{"bundle-0", 20, true}, {"bundle-1", 21, true}};
+	m.disks = disks;
+	m.disk_count = 2;
+	m.disks_later = true;
+	autofree char *later = built(&m);
+	assert_non_null(strstr(later, "driver=raw,node-name=bundle-1,file=bundle-1-file,"));
+	assert_null(strstr(later, "bundle-0-dev"));
+	m.disks_later = false;
+	autofree char *with = built(&m);
+	assert_non_null(strstr(with,
+			       "virtio-blk-pci,id=bundle-0-dev,drive=bundle-0,serial=bundle-0,"
+			       "werror=enospc,rerror=report,bus=disk-port,addr=0.0,"
+			       "multifunction=on\n"));
+	assert_non_null(strstr(with, ",bus=disk-port,addr=0.1,multifunction=on\n"));
 }
 
 int main(void)

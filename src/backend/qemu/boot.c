@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,24 @@ static int keep_state(struct qemu *qemu, const struct vm_boot *boot, struct erro
 	return qemu->state_fd >= 0 ? 0 : error_errno(err, errno, "the machine's state");
 }
 
+/* Notes the disks that are plugged in when the restored machine runs. A template is only used for as
+ * many as the port has functions (config_saving_obstacle()). */
+static int note_disks_due(struct qemu *qemu, const struct vm_boot *boot, struct error *err)
+{
+	if (boot->origin != VM_RESTORED || boot->disks_saved)
+		return 0;
+	if (boot->disk_count > PLUGS_MAX)
+		return error_set(
+			err, ERR_INVALID,
+			"a restored machine has room for %d disks, and the config has more: leave some out",
+			PLUGS_MAX);
+	for (size_t i = 0; i < boot->disk_count; i++)
+		snprintf(qemu->disks_due[i], sizeof(qemu->disks_due[i]), "%s",
+			 boot->disks[i].serial);
+	qemu->disks_due_count = boot->disk_count;
+	return 0;
+}
+
 /* Returns true if the guest's streams go over a virtio-serial port. A machine that can be saved
  * always has the port. A test may ask for the port by MICROAGENT_TEST_FACE=port. The test does not
  * get the port if the guest's programs dial ports of the host, since such a guest needs the vsock
@@ -151,7 +170,8 @@ struct vm *qemu_boot(struct loop *loop, const struct vm_boot *boot, const struct
 	if (vm_open(&qemu->vm, &qemu_kind, loop, boot, events, err) == 0) {
 		qemu->vm.pluggable = boot->config->hotplug && boot->use == VM_RUN;
 		qemu->vm.port = has_port(boot);
-		if (keep_state(qemu, boot, err) == 0 && start_all(qemu, boot, err) == 0)
+		if (keep_state(qemu, boot, err) == 0 && note_disks_due(qemu, boot, err) == 0 &&
+		    start_all(qemu, boot, err) == 0)
 			return &qemu->vm;
 	}
 	qemu_free(&qemu->vm);

@@ -134,6 +134,8 @@ static void add_machine(struct argv *argv, const struct machine *m, const struct
 	if (m->saved) {
 		argv_add(argv, "-device");
 		argv_add(argv, "pcie-root-port,id=" MACHINE_CARD_PORT ",chassis=2,slot=2");
+		argv_add(argv, "-device");
+		argv_add(argv, "pcie-root-port,id=" MACHINE_DISK_PORT ",chassis=3,slot=3");
 	}
 }
 
@@ -159,13 +161,14 @@ static void add_channels(struct argv *argv, const struct machine *m, const struc
 	argv_add(argv, "virtserialport,bus=port0.0,chardev=vsock,name=microagent");
 }
 
-static void add_device(struct argv *argv, const struct machine_row *row, const char *serial)
+static void add_device(struct argv *argv, const struct machine_row *row, const char *serial,
+		       const char *place)
 {
 	argv_add(argv, "-device");
 	argv_addf(argv,
 		  "virtio-blk-%s,id=%s-dev,drive=%s,serial=%s,"
-		  "werror=enospc,rerror=report",
-		  row->bus, serial, serial, serial);
+		  "werror=enospc,rerror=report%s",
+		  row->bus, serial, serial, serial, place);
 }
 
 /* A file that QEMU gets by descriptor, and the disk that QEMU makes from the file. */
@@ -251,7 +254,7 @@ static void add_rootfs(struct argv *argv, const struct machine *m, const struct 
 	add_block_node(argv, &disk, set);
 	if (m->overlay)
 		add_block_node(argv, &overlay, set);
-	add_device(argv, row, "rootfs");
+	add_device(argv, row, "rootfs", "");
 }
 
 static void add_disks(struct argv *argv, const struct machine *m, const struct machine_row *row)
@@ -275,8 +278,16 @@ static void add_disks(struct argv *argv, const struct machine *m, const struct m
 						.read_only = m->disks[i].read_only,
 						.slowed = has_rates(m) && !m->disks[i].read_only};
 
+		char place[64] = "";
+
+		/* A machine that was saved with its disks has them where qemu_plug_disks() had put
+		 * them. */
+		if (m->saved)
+			snprintf(place, sizeof(place),
+				 ",bus=" MACHINE_DISK_PORT ",addr=0.%zu,multifunction=on", i);
 		add_block_node(argv, &disk, &set);
-		add_device(argv, row, disk.name);
+		if (!m->disks_later)
+			add_device(argv, row, disk.name, place);
 	}
 }
 

@@ -105,6 +105,9 @@ struct machine {
 	bool ram_root; /* there is no root disk, so the first of `disks` is /dev/vda */
 	const struct machine_disk *disks;
 	size_t disk_count;
+	/* The disks are plugged in only when the machine runs. Until then QEMU has only their
+	 * nodes. */
+	bool disks_later;
 	const struct machine_share *shares;
 	size_t share_count;
 	const struct machine_link *links;
@@ -132,6 +135,9 @@ struct machine {
 #define MACHINE_LINK "link"
 #define MACHINE_CARD_PORT \
 	"card-port" /* the port for the card of a restored machine; the card is plugged in later */
+/* The port for the disks of a restored machine other than its root disk. Each disk is one PCI function
+ * of the port, so there may be 8 of them. The disks are plugged in later. */
+#define MACHINE_DISK_PORT "disk-port"
 /* The length of the largest queue of a share's device. A request has as many pages as its queue has
  * room for, but at most 256 (virtio_fs_get_tree, fs/fuse/virtio_fs.c). QEMU's default length of 128
  * allows requests of half a MiB. */

@@ -204,6 +204,8 @@ static void on_resume(struct qemu *qemu, const json_t *body)
 		log_limited(qemu->vm.log, "the VM goes on");
 	if (qemu->card_due)
 		qemu_plug_card(qemu);
+	if (qemu->disks_due_count)
+		qemu_plug_disks(qemu);
 }
 
 /* --- dispatch -------------------------------------------------------------------------------- */

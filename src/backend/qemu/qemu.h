@@ -82,7 +82,10 @@ struct qemu {
 	enum vm_origin origin;
 	int state_fd; /* the saved state, until QEMU has loaded it; -1: there is none */
 	enum machine_ram ram;
-	bool card_due;	/* the card must be plugged in as soon as the restored machine runs */
+	bool card_due; /* the card must be plugged in as soon as the restored machine runs */
+	/* The serials of the disks that must be plugged in as soon as the restored machine runs. */
+	char disks_due[PLUGS_MAX][VM_SERIAL_SIZE];
+	size_t disks_due_count;
 	bool ram_apart; /* the saved state does not contain the memory */
 	/* A restored machine whose saved state contains the memory was told to go on. */
 	bool begun;
@@ -147,6 +150,8 @@ void qemu_begin_saved(struct qemu *qemu);
  * recorded as running. If a state cannot be loaded, QEMU itself ends. */
 void qemu_end_if_refused(void *data, const json_t *result, const struct error *why);
 void qemu_plug_card(struct qemu *qemu); /* called when the restored VM runs and card_due is set */
+/* Plugs in the disks of disks_due. Called when the restored VM runs. */
+void qemu_plug_disks(struct qemu *qemu);
 /* Function of facts.c: */
 int qemu_save_facts(const struct config *config, enum accelerator accelerator, json_t *facts,
 		    struct error *err);

@@ -18,6 +18,7 @@
  * state of an emulated machine says that the machine stands still, so a restored machine is told to
  * go on.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "backend/qemu/qemu.h"
@@ -235,4 +236,30 @@ void qemu_plug_card(struct qemu *qemu)
 	qemu->card_due = false;
 	if (qmp_send(qemu->qmp, "device_add", card, qemu_end_if_refused, qemu, &err) < 0)
 		qemu_end_if_refused(qemu, NULL, &err);
+}
+
+/* Plugs in the disks of a restored machine. The template has none of them, since they differ from
+ * session to session. All disks are functions of one PCI slot. QEMU tells the guest what is in the
+ * slot when it gets function 0, so function 0 comes last (plug.c says more). QEMU runs the commands in
+ * the order in which they are sent. */
+void qemu_plug_disks(struct qemu *qemu)
+{
+	struct error err = {0};
+
+	while (qemu->disks_due_count > 0) {
+		const char *serial = qemu->disks_due[--qemu->disks_due_count];
+		char id[VM_SERIAL_SIZE + 8], address[8];
+		json_t *disk;
+
+		snprintf(id, sizeof(id), "%s-dev", serial);
+		snprintf(address, sizeof(address), "0.%zu", qemu->disks_due_count);
+		disk = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "driver",
+				 "virtio-blk-pci", "id", id, "drive", serial, "serial", serial,
+				 "werror", "enospc", "rerror", "report", "bus", MACHINE_DISK_PORT,
+				 "addr", address, "multifunction", 1);
+		if (qmp_send(qemu->qmp, "device_add", disk, qemu_end_if_refused, qemu, &err) < 0) {
+			qemu->disks_due_count = 0;
+			qemu_end_if_refused(qemu, NULL, &err);
+		}
+	}
 }

@@ -37,7 +37,8 @@ static bool has_all(const struct microagent_machine *asked)
 
 /* Returns true if members fit the spec. Members have what every session has, and the pool's memory,
  * processors and network. A member can be given directories only if its backend has a spare port
- * for them. */
+ * for them. It cannot be given a directory for a review, whose image prepare makes before the machine
+ * starts. */
 static bool fits(const struct microagent *agent, const struct base *base,
 		 const struct microagent_session_spec *spec, const struct pool_record *record)
 {
@@ -48,7 +49,7 @@ static bool fits(const struct microagent *agent, const struct base *base,
 	if (spec->cold || strcmp(backend->name, record->backend) != 0 ||
 	    (backend->plugs && spec->no_share) ||
 	    (session_has_share(spec) && !session_can_be_given(agent, spec)) ||
-	    !has_all(&spec->machine))
+	    session_reviews(spec) > 0 || !has_all(&spec->machine))
 		return false;
 	if (spec->disk_quota_mib && !has_more(base, spec))
 		return false;

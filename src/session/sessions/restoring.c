@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "channel/lifeline.h"
+#include "contract/fields.h"
 #include "session/sessions/session.h"
 
 /* Returns the name of the first property in the spec that a restored session cannot have, because a
@@ -31,6 +32,8 @@ static const char *asked_beyond(const struct microagent *agent,
 		{spec->no_share, "it was made without a spare port for a shared directory"},
 		{session_has_share(spec) && !session_can_be_given(agent, spec),
 		 "it has more shared directories than a running machine can get"},
+		{session_reviews(spec) > PLUGS_MAX,
+		 "it has more reviewed directories than a running machine can get"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -226,8 +226,11 @@ int session_quota_told(const struct workspace *ws, const json_t *record, json_t 
 
 /* --- share.c --------------------------------------------------------------------------------- */
 
-/* Returns true if the spec has at least one directory to share. */
+/* Returns true if the spec has at least one directory to share. Directories that are shared for a
+ * review do not count: the guest gets an image of each of them, as a disk. */
 bool session_has_share(const struct microagent_session_spec *spec);
+/* Returns how many directories the spec shares for a review. */
+size_t session_reviews(const struct microagent_session_spec *spec);
 /* Returns the spec's shared directories in the form of config.shares. The caller releases the
  * result. */
 json_t *session_shares(const struct microagent_session_spec *spec, struct error *err);

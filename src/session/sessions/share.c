@@ -103,6 +103,16 @@ bool session_has_share(const struct microagent_session_spec *spec)
 	return spec->share != NULL;
 }
 
+size_t session_reviews(const struct microagent_session_spec *spec)
+{
+	const char *const *words = spec->machine.shares;
+	size_t count = 0;
+
+	for (size_t i = 0; words && words[i]; i++)
+		count += attach_is_review(words[i]);
+	return count;
+}
+
 json_t *session_shares(const struct microagent_session_spec *spec, struct error *err)
 {
 	const struct microagent_session_share first = {

@@ -223,6 +223,7 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 		.writer = call->options->writer,
 		.origin = start->template.origin,
 		.card_mac = start->template.has_card ? start->template.card_mac : NULL,
+		.disks_saved = start->template.has_disks,
 		.cell_number = call->options->cell_number,
 		.facts = start->template.facts,
 		.marks = start->marks,

@@ -56,6 +56,7 @@ static const struct ticket_row {
 	{"handed", ROW_NUMBER, MEMBER(handed), JSON_REQUIRED, INT32_MAX},
 	{"cellNumber", ROW_NUMBER, MEMBER(cell_number), JSON_REQUIRED, INT32_MAX},
 	{"cardMac", ROW_TEXT, MEMBER(card_mac), JSON_OPTIONAL, 0},
+	{"disksSaved", ROW_FLAG, MEMBER(disks_saved), JSON_REQUIRED, 0},
 	{"boot", ROW_OBJECT, MEMBER(boot), JSON_OPTIONAL, 0},
 	{"facts", ROW_OBJECT, MEMBER(facts), JSON_OPTIONAL, 0},
 	{"marks", ROW_OBJECT, MEMBER(marks), JSON_REQUIRED, 0},

@@ -75,6 +75,7 @@ struct ticket {
 	/* The MAC address of the network card in the saved state; "" is allowed
 	 * (vm_boot.card_saved). NULL: the state has no card. */
 	const char *card_mac;
+	bool disks_saved; /* the saved state has the disks (vm_boot.disks_saved) */
 	/* Says in runtime.json if the machine was booted or restored, and why; NULL: only a boot
 	 * was asked for. */
 	const json_t *boot;

@@ -212,6 +212,7 @@ static int boot(struct live *live, const struct manifest *manifest, struct error
 		.origin = live->ticket.origin,
 		.ram_fd = given_fd(live, LIVE_RAM),
 		.card_saved = live->ticket.card_mac,
+		.disks_saved = live->ticket.disks_saved,
 		.ram_sealed = ticket_has(&live->ticket, LIVE_SIBLINGS),
 		.state_fd = given_fd(live, LIVE_STATE),
 		.log = &live->log,

@@ -244,7 +244,10 @@ static int tell_origin(struct live *live, json_t *message, struct error *err)
 			json_object_del(message, "network");
 		else if (network && json_put(network, "plugged", json_true(), err) < 0)
 			return -1;
-		if (control_put_renew(message, err) < 0)
+		/* A guest that was saved with its disks has mounted them already. */
+		if ((live->ticket.disks_saved &&
+		     json_put(message, "disks", json_array(), err) < 0) ||
+		    control_put_renew(message, err) < 0)
 			return -1;
 		/* The hello of a restored guest still has the boot id of its template. So this
 		 * process keeps the new boot id. */

@@ -37,6 +37,9 @@ struct template
 	bool has_card;	 /* for VM_RESTORED: the saved state has a network card */
 	/* The MAC address that the guest has recorded for the card; "": the card's own address. */
 	char card_mac[MAC_TEXT];
+	/* For VM_RESTORED: the saved state has the disks of the bundles, and the guest has mounted
+	 * them. Otherwise they are plugged in when the machine runs. */
+	bool has_disks;
 	/* The facts of a machine that can be saved; NULL: the machine cannot be saved. */
 	json_t *facts;
 	/* The reason why the origin is VM_COLD although a restore was asked for; "": no restore was
