@@ -155,14 +155,23 @@ int archives_check(const json_t *config, struct error *err);
  * what the guest has changed belongs to the images that the workspace has. Defined in
  * workspace.c. */
 extern const char *const prepare_keeping[];
-/* The next two functions are defined in review_copy.c. */
+/* Does what microagent_prepare() does, but does not check that the files of reviewed directories are
+ * those that were recorded. The caller has just put other files there. Defined in workspace.c. */
+int workspace_prepare_anew(struct microagent *agent, const char *name, struct error *err);
+/* The next functions, up to reviews_move(), are defined in review_copy.c. */
 /* Describes the reviewed directories of a prepared workspace as [{"name","upper","sha256",
  * "diskSHA256"}], as a new reference. The digests of the list and of the image are those that prepare
  * recorded. The array is empty if the workspace has no reviewed directory. */
 json_t *reviews_describe(const struct workspace *ws, struct error *err);
+/* Requires that the files of the described directories in the directory `dir` have the described
+ * digests. A file that is missing is not compared. */
+int reviews_require(const json_t *reviews, int dir, struct error *err);
 /* Copies the files of the described directories from the directory `from` to the directory `to`,
  * which must not have them. The copies must have the described digests. */
-int reviews_copy(const json_t *reviews, int from, int to, struct error *err);
+int reviews_copy(const json_t *reviews, int from, int to, enum store_sync sync, struct error *err);
+/* Moves the files that reviews_copy() has made from the directory `from` to the directory `to`, in
+ * place of earlier ones. */
+int reviews_move(const json_t *reviews, int from, int to, struct error *err);
 /* Removes the marks which say that the workspace is unfinished. The supervisor must have recorded
  * the workspace before this call. */
 void creation_done(struct creation *made);

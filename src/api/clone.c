@@ -84,7 +84,7 @@ static int clone_held(struct microagent *agent, const struct workspace *source,
 		return -1;
 	status = copy_disks(&made, config, err);
 	if (status == 0)
-		status = reviews_copy(reviews, source->fd, made.ws.fd, err);
+		status = reviews_copy(reviews, source->fd, made.ws.fd, STORE_NO_SYNC, err);
 	if (status == 0)
 		status = json_put_string(config, "stateDir", agent->state_path, err);
 	if (status == 0)

@@ -10,11 +10,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/platform/sync.h"
 #include "channel/hasher.h"
 #include "contract/request.h"
 #include "store/record_digest.h"
@@ -61,24 +63,11 @@ json_t *reviews_describe(const struct workspace *ws, struct error *err)
 	return steal_ptr(&reviews);
 }
 
-/* Copies one file, and requires that the copy has the digest `digest`. The live supervisor of the
- * source may have written to the source, and a guest may have taken the supervisor over. */
-static int copy_file(const char *review, const char *suffix, const char *digest, int from, int to,
-		     struct error *err)
+static int require_digest(int fd, const char *name, const char *digest, struct error *err)
 {
-	char name[BUNDLE_FILE_NAME], found[DIGEST_TEXT];
-	autoclose int source = -1, copy = -1;
+	char found[DIGEST_TEXT];
 
-	review_file_name(review, suffix, name);
-	source = openat(from, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (source < 0)
-		return error_errno(err, errno, "%s", name);
-	if (clone_with_digest(source, to, name, NULL, err) < 0)
-		return -1;
-	copy = openat(to, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (copy < 0)
-		return error_errno(err, errno, "%s", name);
-	if (digest_of(copy, DIGEST_FILE, found, err) < 0)
+	if (digest_of(fd, DIGEST_FILE, found, err) < 0)
 		return error_prefix(err, "%s", name);
 	if (strcmp(found, digest) == 0)
 		return 0;
@@ -88,21 +77,88 @@ static int copy_file(const char *review, const char *suffix, const char *digest,
 		name);
 }
 
-int reviews_copy(const json_t *reviews, int from, int to, struct error *err)
+/* The two files of a review that have digests, and the members that describe them. */
+static const struct {
+	const char *suffix, *key;
+} digested[] = {{REVIEW_DISK, "diskSHA256"}, {REVIEW_LIST, "sha256"}};
+
+static int require_file(const json_t *review, size_t which, int dir, struct error *err)
+{
+	char name[BUNDLE_FILE_NAME];
+
+	review_file_name(json_text(review, "name", ""), digested[which].suffix, name);
+	autoclose int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", name);
+	return require_digest(fd, name, json_text(review, digested[which].key, ""), err);
+}
+
+int reviews_require(const json_t *reviews, int dir, struct error *err)
 {
 	const json_t *review;
 	size_t i;
 
 	json_array_foreach(reviews, i, review)
 	{
-		const char *name = json_text(review, "name", "");
+		for (size_t which = 0; which < ARRAY_SIZE(digested); which++)
+			if (require_file(review, which, dir, err) < 0)
+				return -1;
+	}
+	return 0;
+}
 
-		if (copy_file(name, REVIEW_DISK, json_text(review, "diskSHA256", ""), from, to,
-			      err) < 0 ||
-		    copy_file(name, REVIEW_LIST, json_text(review, "sha256", ""), from, to, err) <
-			    0 ||
-		    review_write_upper(to, name, json_text(review, "upper", ""), err) < 0)
+/* Copies one file, and requires that the copy has the described digest. The live supervisor of the
+ * source may have written to the source, and a guest may have taken the supervisor over. */
+static int copy_file(const json_t *review, size_t which, int from, int to, enum store_sync sync,
+		     struct error *err)
+{
+	char name[BUNDLE_FILE_NAME];
+	autoclose int source = -1, copy = -1;
+
+	review_file_name(json_text(review, "name", ""), digested[which].suffix, name);
+	source = openat(from, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (source < 0)
+		return error_errno(err, errno, "%s", name);
+	if (clone_with_digest(source, to, name, NULL, err) < 0)
+		return -1;
+	copy = openat(to, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (copy < 0 || (sync == STORE_SYNC && file_sync(copy) < 0))
+		return error_errno(err, errno, "%s", name);
+	return require_digest(copy, name, json_text(review, digested[which].key, ""), err);
+}
+
+int reviews_copy(const json_t *reviews, int from, int to, enum store_sync sync, struct error *err)
+{
+	const json_t *review;
+	size_t i;
+
+	json_array_foreach(reviews, i, review)
+	{
+		for (size_t which = 0; which < ARRAY_SIZE(digested); which++)
+			if (copy_file(review, which, from, to, sync, err) < 0)
+				return -1;
+		if (review_write_upper(to, json_text(review, "name", ""),
+				       json_text(review, "upper", ""), err) < 0)
 			return -1;
+	}
+	return 0;
+}
+
+int reviews_move(const json_t *reviews, int from, int to, struct error *err)
+{
+	static const char *const suffixes[] = {REVIEW_DISK, REVIEW_LIST, REVIEW_UPPER};
+	const json_t *review;
+	size_t i;
+
+	json_array_foreach(reviews, i, review)
+	{
+		for (size_t which = 0; which < ARRAY_SIZE(suffixes); which++) {
+			char name[BUNDLE_FILE_NAME];
+
+			review_file_name(json_text(review, "name", ""), suffixes[which], name);
+			if (renameat(from, name, to, name) < 0)
+				return error_errno(err, errno, "%s", name);
+		}
 	}
 	return 0;
 }

@@ -80,9 +80,34 @@ int workspace_start_with(struct microagent *agent, const char *option, const cha
 
 const char *const prepare_keeping[] = {"--keep-reviews", NULL};
 
+int workspace_prepare_anew(struct microagent *agent, const char *name, struct error *err)
+{
+	return as_recorded(agent, prepare_keeping, "prepare", name, NULL, err);
+}
+
+/* The files of reviewed directories are kept, so they must be those that an earlier prepare has made:
+ * what a live supervisor that was taken over has written must not be recorded. If the files cannot be
+ * described, the supervisor takes the directories anew, or says what is wrong. */
+static int require_reviews(const struct microagent *agent, const char *name, struct error *err)
+{
+	struct open_workspace existing = {0};
+	json_auto_t *reviews = NULL;
+	int status = 0;
+
+	if (open_workspace_named(agent, name, &existing, err) < 0)
+		return -1;
+	reviews = reviews_describe(&existing.ws, NULL);
+	if (reviews)
+		status = reviews_require(reviews, existing.ws.fd, err);
+	open_workspace_close(&existing);
+	return status;
+}
+
 int microagent_prepare(struct microagent *agent, const char *name, json_t **response,
 		       struct error *err)
 {
+	if (require_reviews(agent, name, err) < 0)
+		return -1;
 	return as_recorded(agent, prepare_keeping, "prepare", name, response, err);
 }
 

@@ -3,10 +3,12 @@
 forks and snapshots."""
 
 import hashlib
+import json
 import shutil
 
 import pytest
 
+import schema_check
 from conftest import BACKEND
 from pools import wait_full
 
@@ -91,8 +93,8 @@ def create(web, *words):
     return told["name"]
 
 
-def run(web, name, line):
-    return web("session", "exec", name, "--", "sh", "-c", line, check=0).stdout
+def run(web, name, line, user="agent"):
+    return web("session", "exec", "--user", user, name, "--", "sh", "-c", line, check=0).stdout
 
 
 def bundle(web, name):
@@ -156,3 +158,98 @@ def test_a_pool_has_no_member_with_a_review(web, mine):
         assert run(web, name, "cat /workspace/one.txt") == "one\n"
     finally:
         web("pool", "drain", check=0)
+
+
+def anew(web, name):
+    """Takes the directory of a session at rest anew, as the supervisor's prepare does unless it is told to keep it."""
+    record = json.loads((bundle(web, name) / "workspace.json").read_text())
+    request = {"command": "prepare", "identity": record["identity"], "config": record["config"]}
+    code, answer, _ = web.supervisor(request)
+    assert code == 0, answer
+
+
+def forge(point):
+    """Puts another list into a snapshot, with the digest of it."""
+    (point / "bundle-review-0.list").rename(point / "list")
+    (point / "bundle-review-0.list").write_bytes((point / "list").read_bytes().replace(b"one.txt", b"two.txt"))
+    (point / "template.json").rename(point / "record")
+    record = json.loads((point / "record").read_text())
+    record["reviews"][0]["sha256"] = hashlib.sha256((point / "bundle-review-0.list").read_bytes()).hexdigest()
+    (point / "template.json").write_text(json.dumps(record))
+
+
+def repair(point):
+    (point / "list").rename(point / "bundle-review-0.list")
+    (point / "record").rename(point / "template.json")
+
+
+SEEN = "cd /workspace && cat one.txt moved/three.txt; ls | sort | tr '\\n' ' '"
+
+
+def test_a_fork_has_a_copy(web, mine):
+    parent = create(web, "--share", f"{mine}:/workspace:review")
+    run(web, parent, "cd /workspace && echo changed >one.txt && rm two.txt && mv sub moved")
+    shutil.rmtree(mine)  # a fork needs only what the session has
+    children = [child["name"] for child in web.json("session", "fork", "--count", 2, parent)["sessions"]]
+    mine.mkdir()
+    for child in children:
+        same_contents(review_files(bundle(web, parent)), review_files(bundle(web, child)))
+        assert run(web, child, SEEN) == "changed\nthree\nmoved one.txt "
+        run(web, child, f"echo {child} >/workspace/one.txt")
+        # What is no longer in its memory is read from its own disk.
+        assert run(web, child, "sync && echo 3 >/proc/sys/vm/drop_caches && cat /workspace/moved/three.txt", user="root") == "three\n"
+    assert run(web, parent, SEEN) == "changed\nthree\nmoved one.txt "
+    # A child is forked as its parent was, and boots with its changes later.
+    grandchild = web.json("session", "fork", children[0])["sessions"][0]["name"]
+    assert run(web, grandchild, "cat /workspace/one.txt") == f"{children[0]}\n"
+    run(web, children[1], "sync")
+    web("stop", children[1], check=0)
+    web("start", children[1], check=0)
+    assert run(web, children[1], "cat /workspace/one.txt /workspace/moved/three.txt") == f"{children[1]}\nthree\n"
+
+
+def test_a_forked_list_that_was_changed(web, mine):
+    """A live supervisor that was taken over gives no other session a list of its own."""
+    parent = create(web, "--share", f"{mine}:/workspace:review")
+    before = web.machines()
+    with (bundle(web, parent) / "bundle-review-0.list").open("ab") as f:
+        f.write(b"x")
+    done = web("session", "fork", parent, check=1)
+    assert "bundle-review-0.list is not the file that was recorded" in done.stderr, done
+    assert web.machines() == before and run(web, parent, "cat /workspace/one.txt") == "one\n"
+
+
+def test_a_snapshot_carries_it(web, mine):
+    name = create(web, "--share", f"{mine}:/workspace:review")
+    run(web, name, "cd /workspace && echo changed >one.txt && mv sub moved")
+    web("session", "snapshot", name, "first", check=0)
+    schema_check.validate("session", json.loads((bundle(web, name) / "session.json").read_text()))
+    schema_check.validate("point", json.loads((bundle(web, name) / "points" / "first" / "template.json").read_text()))
+    run(web, name, "cd /workspace && echo later >one.txt && rm -r moved two.txt")
+    before = review_files(bundle(web, name))
+    assert web.json("session", "restore", name, "first")["snapshot"]["boot"] == {"how": "restored"}
+    assert run(web, name, SEEN) == "changed\nthree\nmoved one.txt two.txt "
+    assert review_files(bundle(web, name)) == before
+    # The directory is taken anew for a later start, with an empty layer. The snapshot has the image that belongs to it.
+    web("stop", name, check=0)
+    (mine / "one.txt").write_text("of the host\n")
+    anew(web, name)
+    web("start", name, check=0)
+    assert run(web, name, "cat /workspace/one.txt; ls /workspace | tr '\\n' ' '") == "of the host\none.txt sub two.txt "
+    # A live supervisor that was taken over brings no list of its own into the workspace by a snapshot.
+    point = bundle(web, name) / "points" / "first"
+    forge(point)
+    done = web("session", "restore", name, "first", check=1)
+    assert "bundle-review-0.list is not the file that was recorded" in done.stderr, done
+    assert run(web, name, "cat /workspace/one.txt") == "of the host\n"
+    repair(point)
+    assert web.json("session", "restore", name, "first")["snapshot"]["boot"] == {"how": "restored"}
+    assert run(web, name, SEEN) == "changed\nthree\nmoved one.txt two.txt "
+    assert {k: v[0] for k, v in review_files(bundle(web, name)).items()} == {k: v[0] for k, v in before.items()}
+    # It goes on at the next boot too.
+    run(web, name, "sync")
+    web("stop", name, check=0)
+    web("start", name, check=0)
+    assert run(web, name, SEEN) == "changed\nthree\nmoved one.txt two.txt "
+    web("session", "snapshot-delete", name, "first", check=0)
+    assert "snapshotReviews" not in json.loads((bundle(web, name) / "session.json").read_text())

@@ -105,6 +105,8 @@ static int clone_child(struct microagent_session *child, void *data, struct erro
 		return -1;
 	making->config = child_config(fork, child, &made->ws, err);
 	if (making->config && point_copy_disk(&fork->point, made->ws.fd, SESSION_LAYER, err) == 0 &&
+	    reviews_copy(point_reviews(&fork->point), fork->ws->fd, made->ws.fd, STORE_NO_SYNC,
+			 err) == 0 &&
 	    write_child_record(fork, child, &made->ws, err) == 0)
 		return 0;
 	json_decref(steal_ptr(&making->config));
@@ -138,8 +140,8 @@ static int prepare_child(const struct fork *fork, struct microagent_session *chi
 	if (session_draw_name(child, clone_child, &making, err) < 0)
 		return -1;
 	child->clone_ms = (double)(clock_mono_ns() - began) / (double)NS_PER_MS;
-	status = request_call(child->agent, "prepare", child->id, steal_ptr(&making.config), NULL,
-			      err);
+	status = request_call_with(child->agent, prepare_keeping, "prepare", child->id,
+				   steal_ptr(&making.config), NULL, err);
 	if (status == 0)
 		status = note_child(fork, child, &making.made.ws, err);
 	if (status < 0)

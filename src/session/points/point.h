@@ -7,6 +7,7 @@
  *   template.json  what the machine depends on, with digests (schema/template.json)
  *   state          the machine's memory and devices
  *   disk.qcow2     the machine's disk at that moment: a layer over the base's disk
+ *   bundle-*       the files of reviewed directories (store/review_files.h), of a point that is kept
  *
  * A point is made under a temporary name, and renamed when it is complete. A point that is made
  * only for the sessions of a fork keeps its temporary name, and is removed when these sessions are
@@ -80,6 +81,9 @@ int point_save(struct point *point, const struct microagent_session *session,
 	       const struct workspace *ws, bool kept, json_t **told, struct error *err);
 /* Checks that the files of a kept point have the recorded digests. */
 int point_verify(const struct point *point, struct error *err);
+/* Returns the description of the reviewed directories whose disks the saved machine has
+ * (reviews_describe()). The result belongs to the point; NULL: there are none. */
+const json_t *point_reviews(const struct point *point);
 /* Copies the disk of the point to the file `name` in the directory `dir`. If a digest of the disk
  * is remembered (store/digests.h), it is remembered for the copy too. */
 int point_copy_disk(const struct point *point, int dir, const char *name, struct error *err);

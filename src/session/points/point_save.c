@@ -166,10 +166,54 @@ static json_t *describe_machine(const struct workspace *ws, const json_t *fork, 
 	return record;
 }
 
+static bool has_upper(const json_t *disks, const json_t *review)
+{
+	const json_t *disk;
+	size_t i;
+
+	json_array_foreach(disks, i, disk)
+	{
+		if (json_equal(json_object_get(disk, "name"), json_object_get(review, "name")))
+			return json_equal(json_object_get(disk, "upper"),
+					  json_object_get(review, "upper"));
+	}
+	return false;
+}
+
+/* Describes the reviewed directories whose disks the saved machine has. The workspace may have other
+ * files already for the next start. Then the saved memory does not belong to them. */
+static int describe_reviews(const struct microagent_session *session, const struct workspace *ws,
+			    const json_t *fork, json_t *record, struct error *err)
+{
+	const json_t *disks = json_object_get(json_object_get(fork, "facts"), "disks");
+	json_auto_t *reviews = reviews_describe(ws, err);
+	const json_t *review;
+	size_t i;
+
+	if (!reviews)
+		return -1;
+	json_array_foreach(reviews, i, review)
+	{
+		if (!has_upper(disks, review))
+			return error_set(
+				err, ERR_CONFLICT,
+				"the reviewed directory of session %s was taken anew after the session was started, so the memory of its machine does not belong to the files: make another session",
+				session->name);
+	}
+	return json_array_size(reviews) > 0 ? json_put(record, "reviews", json_incref(reviews), err)
+					    : 0;
+}
+
+const json_t *point_reviews(const struct point *point)
+{
+	return json_object_get(point->record, "reviews");
+}
+
 /* Writes the point's record. The state gets a digest only if the point is kept. Computing this
  * digest takes long, because the state may be as large as the machine's memory. */
-static int describe_point(struct point *point, const struct workspace *ws, const json_t *fork,
-			  bool kept, struct error *err)
+static int describe_point(struct point *point, const struct microagent_session *session,
+			  const struct workspace *ws, const json_t *fork, bool kept,
+			  struct error *err)
 {
 	json_auto_t *record = describe_machine(ws, fork, err);
 	json_t *state = record ? describe_file(point, POINT_STATE, kept, kept, err) : NULL;
@@ -178,7 +222,12 @@ static int describe_point(struct point *point, const struct workspace *ws, const
 	if (!state || json_put(record, "state", state, err) < 0)
 		return -1;
 	json_t *disk = describe_file(point, POINT_DISK, true, kept, err);
-	if (!disk || json_put(record, "disk", disk, err) < 0)
+	if (!disk || json_put(record, "disk", disk, err) < 0 ||
+	    describe_reviews(session, ws, fork, record, err) < 0)
+		return -1;
+	/* A point that is kept has the files, since the session may get others later. */
+	if (kept && reviews_copy(json_object_get(record, "reviews"), ws->fd, point->fd, STORE_SYNC,
+				 err) < 0)
 		return -1;
 	text = json_pretty(record, err);
 	if (!text || path_replace_file_at(point->fd, POINT_RECORD, text, strlen(text), 0400,
@@ -205,7 +254,7 @@ int point_save(struct point *point, const struct microagent_session *session,
 	fork = json_object_get(answer, "fork");
 	if (take_saved_file(point, ws, SAVED_STATE, POINT_STATE, err) < 0 ||
 	    take_saved_file(point, ws, SAVED_DISK, POINT_DISK, err) < 0 ||
-	    describe_point(point, ws, fork, kept, err) < 0)
+	    describe_point(point, session, ws, fork, kept, err) < 0)
 		return -1;
 	json_object_del(fork, "facts");
 	/* "diskBytes" is the number of allocated bytes and not the file's size, because most of the

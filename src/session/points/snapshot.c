@@ -15,6 +15,7 @@
 #include "contract/kind.h"
 #include "session/points/point.h"
 #include "store/audit.h"
+#include "store/record_digest.h"
 
 #define MIB (INT64_C(1) << 20)
 
@@ -59,6 +60,40 @@ static int require_quota(const struct point *point, const struct workspace *ws, 
 	return error_reason(err, REASON_SESSION_AT_QUOTA, json_text(record, "name", ""));
 }
 
+/* --- reviewed directories -------------------------------------------------------------------- */
+
+#define SNAPSHOT_REVIEWS "snapshotReviews"
+
+/* Records in session.json which files of reviewed directories belong to a snapshot; `reviews` is NULL:
+ * none any more. A live supervisor that was taken over can write to the files of a snapshot, and to
+ * template.json in it. It must not bring a list of its own into the workspace, by which the host then
+ * judges what its guest has changed. So these digests are in the record that only commands write
+ * (store/record_digest.h). */
+static int record_reviews(const struct workspace *ws, const char *name, const json_t *reviews,
+			  struct error *err)
+{
+	autoclose int lock = record_change_lock(ws, limit_deadline(LIMIT_COMMAND_LOCK_MS), err);
+	json_auto_t *record = lock < 0 ? NULL : session_record_read(ws, err);
+	json_t *all = json_object_get(record, SNAPSHOT_REVIEWS);
+
+	if (!record)
+		return -1;
+	if (!reviews && !json_object_get(all, name))
+		return 0;
+	if (!all) {
+		all = json_object();
+		if (json_put(record, SNAPSHOT_REVIEWS, all, err) < 0)
+			return -1;
+	}
+	if (reviews && json_put(all, name, json_deep_copy(reviews), err) < 0)
+		return -1;
+	if (!reviews)
+		json_object_del(all, name);
+	if (json_object_size(all) == 0)
+		json_object_del(record, SNAPSHOT_REVIEWS);
+	return workspace_write_accepted(ws, SESSION_RECORD, record, STORE_SYNC, err);
+}
+
 static int snapshot_in(struct microagent_session *session, const struct workspace *ws,
 		       const char *name, json_t **told, struct error *err)
 {
@@ -73,7 +108,9 @@ static int snapshot_in(struct microagent_session *session, const struct workspac
 	    require_quota(&point, ws, err) < 0)
 		return -1;
 	made = tell_point(name, point.record, err);
-	if (!made || point_note(ws, "snapshot", name, NULL, err) < 0 ||
+	if (!made ||
+	    (point_reviews(&point) && record_reviews(ws, name, point_reviews(&point), err) < 0) ||
+	    point_note(ws, "snapshot", name, NULL, err) < 0 ||
 	    point_name(&point, ws, name, err) < 0)
 		return -1;
 	if (told)
@@ -95,11 +132,12 @@ static int refuse_quarantined(const struct workspace *ws, struct error *err)
 	return kind_say(KIND_KEPT, ws->id, NULL, ERR_CONFLICT, err);
 }
 
-/* Replaces the session's disk by `copy`, a copy of the snapshot's disk. The caller has made the
- * copy while the machine still ran, so that a full disk of the host is noticed before anything is
+/* Replaces the session's disk by `copy`, a copy of the snapshot's disk. Also replaces the files of the
+ * reviewed directories `reviews`, which may be NULL, by those in `copy`. The caller has made the copy
+ * while the machine still ran, so that a full disk of the host is noticed before anything is
  * changed. */
-static int replace_disk(const struct workspace *ws, const struct point *copy, const char *name,
-			struct error *err)
+static int replace_disk(const struct workspace *ws, const struct point *copy, const json_t *reviews,
+			const char *name, struct error *err)
 {
 	autoclose int lock = workspace_lock_opened(ws, limit_deadline(LIMIT_COMMAND_LOCK_MS), err);
 
@@ -113,6 +151,8 @@ static int replace_disk(const struct workspace *ws, const struct point *copy, co
 	 * not be changed. */
 	if (refuse_quarantined(ws, err) < 0 ||
 	    point_note_at_rest(ws, "restored", name, NULL, err) < 0)
+		return -1;
+	if (reviews_move(reviews, copy->fd, ws->fd, err) < 0)
 		return -1;
 	if (renameat(copy->fd, POINT_DISK, ws->fd, SESSION_LAYER) < 0 || file_sync(ws->fd) < 0)
 		return error_errno(err, errno, SESSION_LAYER);
@@ -169,6 +209,29 @@ static int check_boot(const struct microagent_session *session, const struct poi
 	return 0;
 }
 
+/* Copies the files of reviewed directories from the snapshot to `copy`, if the session has others now.
+ * Then sets *renewed, since the workspace must be prepared anew with them. If the workspace must be
+ * prepared anew in any case, the snapshot's files are taken too, because prepare then records whatever
+ * files there are. Sets *out to a new reference of what is to be replaced, or to NULL. */
+static int copy_reviews(const struct workspace *ws, const struct point *point,
+			const struct point *copy, bool *renewed, json_t **out, struct error *err)
+{
+	json_auto_t *record = session_record_read(ws, err);
+	json_auto_t *present = record ? reviews_describe(ws, err) : NULL;
+	json_t *saved = json_object_get(json_object_get(record, SNAPSHOT_REVIEWS), point->name);
+
+	if (!present)
+		return -1;
+	*out = NULL;
+	if (!saved || (!*renewed && json_equal(saved, present)))
+		return 0;
+	if (reviews_copy(saved, point->fd, copy->fd, STORE_SYNC, err) < 0)
+		return -1;
+	*renewed = true;
+	*out = json_incref(saved);
+	return 0;
+}
+
 /* Restores the session to the snapshot. If the session's shared directories cannot be given to the
  * restored machine, sets *unshared to the reason, and does not fail. Otherwise leaves *unshared
  * unchanged. */
@@ -176,6 +239,7 @@ static int go_back(struct microagent_session *session, const struct workspace *w
 		   const struct point *point, json_t **boot, json_t **unshared, struct error *err)
 {
 	auto_point struct point copy = POINT_NONE;
+	json_auto_t *reviews = NULL;
 	struct error why = {0};
 	bool renewed = false;
 
@@ -184,11 +248,12 @@ static int go_back(struct microagent_session *session, const struct workspace *w
 		return -1;
 	if (point_copy_disk(point, copy.fd, POINT_DISK, err) < 0 ||
 	    check_boot(session, &copy, &renewed, err) < 0 ||
+	    copy_reviews(ws, point, &copy, &renewed, &reviews, err) < 0 ||
 	    state_require_room(ws->fd, "the session", err) < 0)
 		return error_prefix(err, "session %s, snapshot \"%s\"", session->name, point->name);
 	if (microagent_kill(session->agent, session->id, NULL, err) < 0 ||
-	    replace_disk(ws, &copy, point->name, err) < 0 ||
-	    (renewed && microagent_prepare(session->agent, session->id, NULL, err) < 0))
+	    replace_disk(ws, &copy, reviews, point->name, err) < 0 ||
+	    (renewed && workspace_prepare_anew(session->agent, session->id, err) < 0))
 		return -1;
 	if (point_boot(session, point, boot, err) < 0)
 		return -1;
@@ -226,10 +291,11 @@ static int delete_in(struct microagent_session *session, const struct workspace 
 
 	(void)session;
 	(void)told;
-	return point_open(ws, name, POINT_ANY, &point, err) < 0 ||
-			       point_note(ws, "snapshot-deleted", name, NULL, err) < 0
-		       ? -1
-		       : point_remove(&point, err);
+	if (point_open(ws, name, POINT_ANY, &point, err) < 0 ||
+	    point_note(ws, "snapshot-deleted", name, NULL, err) < 0 ||
+	    point_remove(&point, err) < 0)
+		return -1;
+	return record_reviews(ws, name, NULL, err);
 }
 
 /* --- all snapshots --------------------------------------------------------------------------- */

@@ -83,25 +83,6 @@ static int check_not_deleted(const struct boot_files *files, struct error *err)
 		path);
 }
 
-/* Makes the disks of the bundles, or opens those that are kept. Kept files must be those that an
- * earlier prepare of this workspace recorded. In a workspace that has no record yet, the command
- * that copied them there has compared them. */
-static int make_bundles(const struct record *record, struct bundle_list *bundles, struct error *err)
-{
-	const struct config *config = &record->call->request->config;
-	bool keep = record->call->options->keep_reviews;
-	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
-	struct error why = {0};
-
-	if (bundles_build(config, &record->dir, keep ? &record->ws : NULL, bundles, err) < 0)
-		return -1;
-	if (!keep || json_array_size(config->bundles) == 0)
-		return 0;
-	if (manifest_read_accepted(&record->ws, &manifest, &why) < 0)
-		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
-	return bundles_require_kept(config, bundles, manifest.artifacts, err);
-}
-
 static int prepare_record(struct record *record, struct boot_files *files,
 			  struct bundle_list *bundles, struct response *response, struct error *err)
 {
@@ -126,7 +107,7 @@ static int prepare_record(struct record *record, struct boot_files *files,
 	if ((!keep && bundles_check(config, NULL, err) < 0) ||
 	    record_open(record, record->call, true, err) < 0 ||
 	    (keep && bundles_check(config, &record->ws, err) < 0) ||
-	    make_bundles(record, bundles, err) < 0)
+	    bundles_build(config, &record->dir, keep ? &record->ws : NULL, bundles, err) < 0)
 		return -1;
 
 	if (record_lock(record, err) < 0 || check_not_deleted(files, err) < 0 ||

@@ -394,7 +394,7 @@ static int start_begin(struct start *start, struct response *response, struct er
 			return -1;
 	} else if (options->template) {
 		template_open(options->template, options->own_memory, record->call->backend, config,
-			      start->accelerator, &start->files, &start->template);
+			      start->accelerator, &start->files, &start->bundles, &start->template);
 	}
 	/* No process of this workspace is alive that could use the host's ports. So a port that is
 	 * in use belongs to another program. */

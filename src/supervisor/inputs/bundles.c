@@ -93,21 +93,20 @@ static int open_source(const json_t *bundle, const struct config *config, struct
 
 /* --- building -------------------------------------------------------------------------------- */
 
-/* Returns true if the workspace has all files of the reviewed directory. `ws` may be NULL. */
+/* Returns true if the workspace has all files of the reviewed directory, and the name of a layer in
+ * one of them. `ws` may be NULL. */
 static bool has_review(const struct workspace *ws, const json_t *json)
 {
-	static const char *const suffixes[] = {REVIEW_DISK, REVIEW_LIST, REVIEW_UPPER};
+	const char *bundle = json_text(json, "name", "");
+	char disk[BUNDLE_FILE_NAME], list[BUNDLE_FILE_NAME], upper[UPPER_TEXT];
 
 	if (!ws || ws->fd < 0 || bundle_kind(json) != BUNDLE_REVIEW)
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
-		char name[BUNDLE_FILE_NAME];
-
-		review_file_name(json_text(json, "name", ""), suffixes[i], name);
-		if (faccessat(ws->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-			return false;
-	}
-	return true;
+	review_file_name(bundle, REVIEW_DISK, disk);
+	review_file_name(bundle, REVIEW_LIST, list);
+	return faccessat(ws->fd, disk, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       faccessat(ws->fd, list, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       review_read_upper(ws->fd, bundle, upper, NULL) == 0;
 }
 
 int bundles_check(const struct config *config, const struct workspace *kept, struct error *err)

@@ -12,6 +12,7 @@
  *
  * If prepare is told to keep reviews (--keep-reviews), a reviewed directory whose three files the
  * workspace has already is not taken anew. What a guest has changed belongs to exactly these files.
+ * The caller has compared them with a record (api/review_copy.c).
  *
  * prepare records the digests of the archive and of the disk. After this the archive is not needed
  * any more, and may have other contents when the next workspace is prepared. So the archive's
@@ -68,11 +69,6 @@ int bundles_check(const struct config *config, const struct workspace *kept, str
  * files this workspace has is not taken anew: its files are opened and hashed. */
 int bundles_build(const struct config *config, const struct state_dir *dir,
 		  const struct workspace *kept, struct bundle_list *out, struct error *err);
-/* Requires that the kept files have the digests in `artifacts`, which an earlier prepare of the
- * workspace recorded. A list or a disk that somebody has changed must not be recorded as if prepare
- * had made it. */
-int bundles_require_kept(const struct config *config, const struct bundle_list *list,
-			 const json_t *artifacts, struct error *err);
 /* Gives the disks names in the workspace's directory, in place of the disks of an earlier
  * prepare. Files that are kept stay. */
 int bundles_place(const struct config *config, const struct bundle_list *list,

@@ -36,7 +36,7 @@ int bundles_record(const struct config *config, const struct bundle_list *list, 
 	return 0;
 }
 
-static const char *recorded_digest(const json_t *artifacts, const char *name, const char *key)
+static const char *recorded_digest(const json_t *artifacts, const char *name)
 {
 	const json_t *entry;
 	size_t i;
@@ -46,41 +46,9 @@ static const char *recorded_digest(const json_t *artifacts, const char *name, co
 		const char *of = json_text(entry, "name", NULL);
 
 		if (of && strcmp(of, name) == 0)
-			return json_text(entry, key, NULL);
+			return json_text(entry, "diskSHA256", NULL);
 	}
 	return NULL;
-}
-
-static int require_same(const char *then, const char *now, const char *bundle, const char *suffix,
-			struct error *err)
-{
-	char name[BUNDLE_FILE_NAME];
-
-	if (!then || strcmp(then, now) == 0)
-		return 0;
-	review_file_name(bundle, suffix, name);
-	return error_set(
-		err, ERR_CONFLICT,
-		"%s is not the file that was recorded for this workspace, so what its guest has changed cannot be compared with it: put the file back, or make another machine",
-		name);
-}
-
-int bundles_require_kept(const struct config *config, const struct bundle_list *list,
-			 const json_t *artifacts, struct error *err)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		const char *name = json_text(json_array_get(config->bundles, i), "name", "");
-		const struct bundle *bundle = &list->items[i];
-
-		if (!bundle->kept)
-			continue;
-		if (require_same(recorded_digest(artifacts, name, "diskSHA256"), bundle->disk, name,
-				 REVIEW_DISK, err) < 0 ||
-		    require_same(recorded_digest(artifacts, name, "sha256"), bundle->archive, name,
-				 REVIEW_LIST, err) < 0)
-			return -1;
-	}
-	return 0;
 }
 
 static int verify_one(const json_t *json, const struct bundle *bundle, const struct workspace *ws,
@@ -120,8 +88,7 @@ int bundles_verify(const struct config *config, const struct bundle_list *list,
 	json_array_foreach(config->bundles, i, json)
 	{
 		const struct bundle *bundle = i < list->count ? &list->items[i] : NULL;
-		const char *then =
-			recorded_digest(artifacts, json_text(json, "name", NULL), "diskSHA256");
+		const char *then = recorded_digest(artifacts, json_text(json, "name", NULL));
 		char artifact[BUNDLE_FILE_NAME];
 
 		if (!then || !bundle)

@@ -158,14 +158,16 @@ static json_t *keep_disk(struct live *live, struct error *err)
 
 	if (cut_copy(live, err) < 0)
 		return NULL;
-	/* Adds the network card of this machine to the facts, or that it has none. A machine that
-	 * is restored from this save gets the same card. */
+	/* Adds the network card of this machine to the facts, or that it has none, and its disks. A
+	 * machine that is restored from this save gets the same card and the same disks. */
 	facts = json_deep_copy(live->ticket.facts);
 	network = json_object_get(live->runtime, "network");
 	mode = json_object_get(network, "mode");
 	mac = json_object_get(network, "mac");
 	if (!facts || (mode && json_put(facts, "network", json_incref(mode), err) < 0) ||
-	    (mac && json_put(facts, "mac", json_incref(mac), err) < 0))
+	    (mac && json_put(facts, "mac", json_incref(mac), err) < 0) ||
+	    (json_array_size(live->ticket.disks) > 0 &&
+	     json_put(facts, "disks", json_deep_copy(live->ticket.disks), err) < 0))
 		return NULL;
 	return json_pack("{s:O, s:I, s:I}", "facts", facts, "stateBytes",
 			 (json_int_t)file_bytes(live, TEMPLATE_FORK_STATE), "diskBytes",

@@ -16,6 +16,7 @@
 #include "base/mac.h"
 #include "contract/request.h"
 #include "supervisor/inputs/boot_files.h"
+#include "supervisor/inputs/bundles.h"
 
 #define TEMPLATE_RECORD "template.json"
 #define TEMPLATE_RAM "ram"
@@ -59,10 +60,11 @@ int template_begin(const struct backend *backend, const struct config *config,
 /* Opens the template in `directory`. If the machine cannot be restored from the template, sets
  * out->why to the reason. A failure is not an error, since the machine can boot. Hashes the root
  * disk if it was not hashed yet. If `own` is true, the machine gets its own memory, and does not
- * share the template's memory with other machines. */
+ * share the template's memory with other machines. `bundles` are the disks of config.bundles. */
 void template_open(const char *directory, bool own, const struct backend *backend,
 		   const struct config *config, enum accelerator accelerator,
-		   struct boot_files *files, struct template *out);
+		   struct boot_files *files, const struct bundle_list *bundles,
+		   struct template *out);
 void template_close(struct template *template); /* accepts TEMPLATE_NONE */
 
 #endif

@@ -278,9 +278,44 @@ static int find_saved_card(const json_t *record, const struct config *config,
 		saved);
 }
 
+/* Finds out whether the saved state has the disks of the bundles. A machine that was saved while it ran
+ * has them, and its guest has mounted them. So they must be the same disks, in the same order, with the
+ * same layers. A template has none. */
+static int find_saved_disks(const json_t *record, const struct config *config,
+			    const struct bundle_list *bundles, struct template *template,
+			    struct error *err)
+{
+	const json_t *reviews = json_object_get(record, "reviews"), *review;
+	size_t i;
+
+	if (!reviews)
+		return 0;
+	if (json_array_size(reviews) != bundles->count)
+		return error_set(
+			err, ERR_CONFLICT,
+			"the saved machine has %zu reviewed directories and the config has %zu, so the machine cannot be restored",
+			json_array_size(reviews), bundles->count);
+	json_array_foreach(reviews, i, review)
+	{
+		const char *name = json_text(json_array_get(config->bundles, i), "name", "");
+		const struct bundle *bundle = &bundles->items[i];
+
+		if (strcmp(json_text(review, "name", ""), name) != 0 ||
+		    strcmp(json_text(review, "upper", ""), bundle->upper) != 0 ||
+		    strcmp(json_text(review, "diskSHA256", ""), bundle->disk) != 0)
+			return error_set(
+				err, ERR_CONFLICT,
+				"the reviewed directory \"%s\" was taken anew since the machine was saved, so the machine cannot be restored",
+				name);
+	}
+	template->has_disks = true;
+	return 0;
+}
+
 static int open_template(const char *directory, bool own, const struct backend *backend,
 			 const struct config *config, enum accelerator accelerator,
-			 struct boot_files *files, struct template *template, struct error *err)
+			 struct boot_files *files, const struct bundle_list *bundles,
+			 struct template *template, struct error *err)
 {
 	autoclose int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const char *obstacle = config_saving_obstacle(config->normalised, true);
@@ -294,7 +329,8 @@ static int open_template(const char *directory, bool own, const struct backend *
 	if (dir < 0)
 		return error_errno(err, errno, "%s", directory);
 	record = read_template_record(dir, err);
-	if (!record || require_disk(record, files, err) < 0)
+	if (!record || require_disk(record, files, err) < 0 ||
+	    find_saved_disks(record, config, bundles, template, err) < 0)
 		return -1;
 	template->facts = facts_of(backend, config, accelerator, files, err);
 	if (!template->facts || find_saved_card(record, config, template, err) < 0 ||
@@ -305,13 +341,14 @@ static int open_template(const char *directory, bool own, const struct backend *
 
 void template_open(const char *directory, bool own, const struct backend *backend,
 		   const struct config *config, enum accelerator accelerator,
-		   struct boot_files *files, struct template *out)
+		   struct boot_files *files, const struct bundle_list *bundles,
+		   struct template *out)
 {
 	struct template template = TEMPLATE_NONE;
 	struct error why = {0};
 
-	if (open_template(directory, own, backend, config, accelerator, files, &template, &why) ==
-	    0) {
+	if (open_template(directory, own, backend, config, accelerator, files, bundles, &template,
+			  &why) == 0) {
 		template.origin = VM_RESTORED;
 	} else {
 		template_close(&template);
