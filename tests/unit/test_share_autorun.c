@@ -155,6 +155,76 @@ static void nothing_is_hidden_by_a_repository(void **state)
 	check(s, 0, "Makefile objects/Makefile refs/.envrc");
 }
 
+/* A link in the place of a directory leads to files that were not searched. */
+static void links_to_directories(void **state)
+{
+	const struct scratch *s = *state;
+
+	put(s, "evil/tasks.json");
+	assert_int_equal(symlinkat("evil", s->fd, ".vscode"), 0);
+	assert_int_equal(symlinkat("evil", s->fd, "x.vscode"), 0);
+	put(s, ".git/HEAD");
+	assert_int_equal(symlinkat("../evil", s->fd, ".git/hooks"), 0);
+	check(s, 0, ".git/hooks .vscode");
+}
+
+static void check_path(const char *path, bool is_dir, bool expected)
+{
+	const char *by = autorun_of_path(path, is_dir);
+
+	if ((by != NULL) != expected)
+		fail_msg("%s: %s", path, by ? by : "no autorun file");
+}
+
+static void paths_alone(void **state)
+{
+	static const char *const yes[] = {
+		"Makefile",
+		"MAKEFILE",
+		"a/b/.envrc",
+		".VSCode/tasks.json",
+		"a/.vscode",
+		".git/config",
+		".GIT/config",
+		"a/.git",
+		"a/.git/hooks/post-checkout",
+		".git/objects/.git/config",
+		"node_modules/x/.envrc",
+		"n\n\x1b\xff/Makefile",
+		"x\xff/.vscode/\xff",
+	};
+	static const char *const no[] = {
+		"main.c",
+		"xMakefile",
+		"Makefile/x",
+		"my.vscode/x",
+		".vscodes/x",
+		".git/index",
+		".git/hooks/pre-commit.sample",
+		".git/objects/ab/config",
+		"node_modules/x/package.json",
+		"NODE_MODULES/x/package.json",
+		"vendor/Makefile",
+		".git/Makefile",
+		"a/config",
+		"",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
+		check_path(yes[i], false, true);
+	for (size_t i = 0; i < ARRAY_SIZE(no); i++)
+		check_path(no[i], false, false);
+	/* Of directories only nested repositories count. */
+	check_path("a/.git", true, true);
+	check_path(".git", true, false);
+	check_path("a/Makefile", true, false);
+	assert_non_null(autorun_in_repository("config"));
+	assert_non_null(autorun_in_repository("hooks/update"));
+	assert_null(autorun_in_repository("hooks/update.sample"));
+	assert_null(autorun_in_repository("x/config"));
+}
+
 static void links_are_not_followed(void **state)
 {
 	const struct scratch *s = *state;
@@ -244,6 +314,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nested_repositories, scratch_make, scratch_remove),
 		cmocka_unit_test_setup_teardown(nothing_is_hidden_by_a_repository, scratch_make,
 						scratch_remove),
+		cmocka_unit_test_setup_teardown(links_to_directories, scratch_make, scratch_remove),
+		cmocka_unit_test(paths_alone),
 		cmocka_unit_test_setup_teardown(links_are_not_followed, scratch_make,
 						scratch_remove),
 		cmocka_unit_test_setup_teardown(a_long_path_hides_nothing, scratch_make,

@@ -58,8 +58,14 @@ static const char *parse_record(const char *record, struct review_claim *out)
 	return end == time || *end != ' ' || errno != 0 ? NULL : end + 1;
 }
 
-/* Compares by path. Of several claims about a path the best one comes first: one that is not
- * broken, and one that says more than that the file was not sent. */
+/* Returns what a claim says about its path, the most definite first: that there is a file, that it is
+ * removed, or that it was not sent. */
+static int rank_of(char type)
+{
+	return type == 's' ? 2 : type == 'w';
+}
+
+/* Compares by path. Of several claims about a path the one that counts comes first. */
 static int by_path(const void *a, const void *b)
 {
 	const struct review_claim *x = a, *y = b;
@@ -67,7 +73,7 @@ static int by_path(const void *a, const void *b)
 
 	if (order == 0)
 		order = (x->broken != NULL) - (y->broken != NULL);
-	return order ? order : (x->type == 's') - (y->type == 's');
+	return order ? order : rank_of(x->type) - rank_of(y->type);
 }
 
 struct claim_list {

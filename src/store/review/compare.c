@@ -584,8 +584,8 @@ static size_t drop_paired(struct review_change **list, size_t count, bool added)
 static int pair_by_contents(struct comparing *c, struct error *err)
 {
 	const size_t all = c->out.count;
-	autofree struct review_change **added = calloc(all + 1, sizeof(*added));
-	autofree struct review_change **removed = calloc(all + 1, sizeof(*removed));
+	autofree struct review_change **added = calloc(all + 1, sizeof(struct review_change *));
+	autofree struct review_change **removed = calloc(all + 1, sizeof(struct review_change *));
 	size_t na = 0, nr = 0;
 
 	if (!added || !removed)

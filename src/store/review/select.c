@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 static int compare_paths(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -45,8 +47,11 @@ int review_selection_read(const char *const *paths, size_t count, struct review_
 	}
 	if (selection.count > 0)
 		qsort(selection.paths, selection.count, sizeof(*selection.paths), compare_paths);
-	*out = selection;
-	selection = (struct review_selection){0};
+	*out = (struct review_selection){.paths = steal_ptr(&selection.paths),
+					 .count = selection.count,
+					 .used = steal_ptr(&selection.used),
+					 .all = selection.all};
+	selection.count = 0;
 	return 0;
 }
 

@@ -21,21 +21,23 @@
 #include "base/limits.h"
 #include "base/platform/file.h"
 
-/* The action of a person by which a program reads an autorun file. */
+/* What a person must do so that a program reads an autorun file. */
 enum occasion {
-	/* A person enters the directory of the file, opens it in an editor, or runs git, which
-	 * lists it. A file of such a rule is reported in every directory. */
+	/* A person enters the directory of the file, opens this directory in an editor, or runs
+	 * git, which reads all directories of a checkout. A file of such a rule is reported in
+	 * every directory. */
 	OCCASION_LOOK,
-	/* A person starts a command in the directory of the file, for example `make`. Nobody does
-	 * that in a directory of installed packages or in .git, so a file of such a rule is not
-	 * reported there. */
+	/* A person starts a command in the directory of the file, for example `make`. Nobody starts
+	 * such a command in a directory of installed packages or in .git, so a file of such a rule
+	 * is not reported there. */
 	OCCASION_COMMAND,
 };
 
 struct autorun_rule {
-	/* A pattern of fnmatch() that is compared with the last names of a file's path. A pattern
-	 * that ends with a slash and two stars matches every file below a directory with the name
-	 * before the slash, and a link with that name, which may lead to such a directory. */
+	/* A pattern of fnmatch(), which is compared with as many names at the end of a file's path
+	 * as the pattern has. A pattern that ends with a slash and two stars matches every file
+	 * below a directory with the name before the slash, and a link with that name, because it
+	 * may lead to such a directory. */
 	const char *pattern;
 	const char *by;
 	enum occasion occasion;
@@ -158,8 +160,8 @@ struct stand {
 			   * shared directory itself */
 	/* Path of this directory, relative to the nearest git repository that contains it, for
 	 * example "hooks". "": this directory is a repository. NULL: this directory is in no
-	 * repository. A checkout does not count as a repository, but the directory .git in it
-	 * does. */
+	 * repository. The directory of a checkout does not count as a repository, but its directory
+	 * .git does. */
 	const char *within;
 	unsigned level;
 	bool in_packages; /* this directory or one above it contains installed packages */
@@ -211,8 +213,9 @@ static bool is_match(const char *pattern, const char *path, int flags)
 	}
 }
 
-/* Returns the rule for the file, or NULL if it is not an autorun file. `path` is relative to the
- * shared directory, and `within` to the nearest repository. */
+/* Returns the rule for the file, or NULL if it is not an autorun file. `path` is the file's path
+ * relative to the shared directory. `within` is its path relative to the nearest repository, or
+ * NULL. */
 static const struct autorun_rule *rule_of(const struct stand *dir, const char *path,
 					  const char *within, int flags)
 {
@@ -227,7 +230,8 @@ static const struct autorun_rule *rule_of(const struct stand *dir, const char *p
 	return NULL;
 }
 
-/* Returns true for git's own examples, like hooks/pre-commit.sample, which git does not run. */
+/* Returns true for files like hooks/pre-commit.sample. They are examples that git itself has made and
+ * does not run. */
 static bool is_example(const char *within, int flags)
 {
 	return fnmatch("hooks/*.sample", within, flags) == 0;
@@ -255,8 +259,8 @@ static bool has_name(int fd, const char *name)
 	return fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Returns true if git would use the directory as a repository. This is a directory with the name
- * ".git", a bare repository with any name, or the directory of a worktree or submodule below
+/* Returns true if git would use the directory as a repository. Such a directory has the name
+ * ".git", or is a bare repository with any name, or belongs to a worktree or submodule and is below
  * .git. */
 static bool is_repository(int fd, const char *name)
 {
@@ -274,10 +278,11 @@ static bool is_of_packages(const char *name)
 }
 
 /* Returns "path/name", which the caller frees. The result may be longer than PATH_MAX: a guest can
- * make such a path, and the search opens each directory by its name alone. */
+ * make such a deep path. A long path does no harm, because the search opens each directory by its
+ * last name. */
 static char *below(const char *path, const char *name, struct error *err)
 {
-	autobuf struct buf text = BUF_INIT((AUTORUN_LEVELS + 1) * (NAME_MAX + 1));
+	autobuf struct buf text = BUF_INIT((size_t)(AUTORUN_LEVELS + 1) * (NAME_MAX + 1));
 
 	if (buf_printf(&text, err, "%s%s%s", path, *path ? "/" : "", name) < 0)
 		return NULL;
@@ -286,9 +291,9 @@ static char *below(const char *path, const char *name, struct error *err)
 
 static int search_dir(struct search *search, const struct stand *stand, int fd);
 
-/* Searches the directory `name` in the directory that is open as `at`. Skips it if it is on another
- * file system or was just removed. If it cannot be opened or is too deep, skips it and sets
- * found->incomplete. */
+/* Searches the directory `name` in the directory that is open as `at`. Skips a directory that is on
+ * another file system or was just removed. Skips a directory that cannot be opened or is too deep,
+ * and then also sets found->incomplete. */
 static int search_below(struct search *search, const struct stand *parent, int at, const char *name,
 			const char *path, const char *within)
 {
@@ -349,15 +354,15 @@ static int search_entry(struct search *search, const struct stand *dir, int fd,
 	return note(search, path, rule->by);
 }
 
-/* Returns the next entry of a directory. Returns NULL with errno 0 at the end, or NULL with another
- * errno on failure. */
+/* Returns the next entry of a directory. At the end of the directory, returns NULL and sets errno
+ * to 0. On failure, returns NULL with another errno. */
 static const struct dirent *next_entry(DIR *stream)
 {
 	errno = 0;
 	return readdir(stream);
 }
 
-/* Searches the directory that is open as `fd`, and closes `fd`. */
+/* Searches the open directory `fd`, and closes `fd`. */
 static int search_dir(struct search *search, const struct stand *stand, int fd)
 {
 	const struct dirent *entry;
