@@ -109,7 +109,7 @@ size_t session_reviews(const struct microagent_session_spec *spec)
 	size_t count = 0;
 
 	for (size_t i = 0; words && words[i]; i++)
-		count += attach_is_review(words[i]);
+		count += microagent_share_is_review(words[i]);
 	return count;
 }
 

@@ -698,10 +698,11 @@ static int apply_removal(struct applying *a, const struct removal *removal)
 	if (unlinkat(dir, name, change->old.type == 'd' ? AT_REMOVEDIR : 0) == 0 ||
 	    (renamed && (errno == ENOENT || errno == ENOTDIR)))
 		return end(a, i, APPLIED, NULL);
+	/* The old directory stays if files in it were not named, or were made on the host. */
+	if (renamed && (errno == ENOTEMPTY || errno == EEXIST))
+		return end(a, i, APPLIED, NULL);
 	if (errno == ENOTEMPTY || errno == EEXIST)
-		return conflict(a, i,
-				renamed ? "the old directory has files that were not moved"
-					: "the host's directory has files that are not removed");
+		return conflict(a, i, "the host's directory has files that are not removed");
 	return failed(a, i, errno);
 }
 
