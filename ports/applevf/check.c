@@ -67,7 +67,7 @@ static int check_memory(const struct config *config, const struct vz_host *host,
 /* Checks the number of processors. 0 means that the config has no number. */
 static int check_cpus(const struct config *config, const struct vz_host *host, struct error *err)
 {
-	uint64_t cpus = (uint64_t)config->cpu_count;
+	uint64_t cpus = (uint64_t)config->cpus;
 
 	if (cpus == 0 || (cpus >= host->cpus_min && cpus <= host->cpus_max))
 		return 0;

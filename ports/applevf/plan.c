@@ -53,7 +53,7 @@ static int begin_plan(const struct vm_boot *boot, const struct config *config, s
 	size_t shares = 1 + json_array_size(config->shares);
 
 	out->memory_mib = config->memory_mib;
-	out->cpus = config->cpu_count;
+	out->cpus = config->cpus;
 	out->network = config->network_mode;
 	out->interface = config->network_interface;
 	out->disks = calloc(disks, sizeof(*out->disks));

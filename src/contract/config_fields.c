@@ -70,69 +70,14 @@ static void bind_cgroup_limits(const json_t *word, struct config *out)
 
 /* --- the table ----------------------------------------------------------------------------------- */
 
-#define MEMBER(name) offsetof(struct config, name)
-#define TEXT(member) .kind = CONFIG_TEXT, .offset = MEMBER(member)
-#define NUMBER(member) .kind = CONFIG_NUMBER, .offset = MEMBER(member)
-#define FLAG(member) .kind = CONFIG_FLAG, .offset = MEMBER(member)
-#define CHOICE(member, names, count) \
-	.kind = CONFIG_CHOICE, .offset = MEMBER(member), .words = names, .nwords = count
-#define JSON(member) .kind = CONFIG_JSON, .offset = MEMBER(member)
-#define OWN(function) .kind = CONFIG_OWN, .bind = function
-
+#define CONFIG_FIELD(KIND, member, name, ...)       \
+	{.key = name,                               \
+	 .kind = CONFIG_##KIND,                     \
+	 .offset = offsetof(struct config, member), \
+	 __VA_ARGS__},
+#define OWN_FIELD(name, ...) {.key = name, .kind = CONFIG_OWN, __VA_ARGS__},
 const struct config_field config_fields[] = {
-	{"macos", OWN(bind_macos), .decode = decode_macos},
-	{"kernelPath", TEXT(kernel_path), .decode = decode_kernel_path, .host_file = true},
-	{"rootfsPath", TEXT(rootfs_path), .decode = decode_rootfs_path, .host_file = true},
-	{"rootfsBase", TEXT(rootfs_base), .decode = decode_rootfs_base, .host_file = true,
-	 .sample = "\"/b\"", .saved = SAVED_WITH, .unsaved = "a disk that is not a layer",
-	 .qemu_alone = "only QEMU reads disks that are layers"},
-	{"stateDir", TEXT(state_dir), .decode = decode_state_dir, .said_anew = true},
-	{"memoryMiB", NUMBER(memory_mib), .decode = decode_memory},
-	{"cpuCount", NUMBER(cpu_count), .decode = decode_cpus},
-	{"disks", JSON(disks), .decode = decode_disks,
-	 .sample = "[{\"name\":\"d\",\"path\":\"/d\",\"mountpoint\":\"/d\",\"mode\":\"ro\"}]",
-	 .saved = SAVED_WITHOUT, .unsaved = "a second disk"},
-	{"vsockListeners", JSON(vsock_listeners), .decode = decode_vsock_listeners,
-	 .sample = "[{\"port\":2048,\"target\":\"127.0.0.1:1\"}]", .saved = SAVED_WITHOUT,
-	 .unsaved = "a listener of the host"},
-	{"network", OWN(bind_network), .decode = decode_network},
-	{"mediation", JSON(mediation), .decode = decode_mediation,
-	 .sample = "{\"enabled\":true,\"required\":true,\"port\":2048,\"target\":\"127.0.0.1:1\","
-		   "\"failClosed\":true}",
-	 .saved = SAVED_WITHOUT, .unsaved = "mediation"},
-	{"initrdPath", TEXT(initrd_path), .decode = decode_initrd, .host_file = true,
-	 .sample = "\"/i\""},
-	{"architecture", OWN(bind_architecture), .decode = decode_architecture,
-	 .sample = "\"arm64\""},
-	{"accelerator", CHOICE(accelerator, accelerator_names, ACCELERATOR_TCG + 1),
-	 .has_default = true},
-	{"hotplug", FLAG(hotplug), .sample = "true", .saved = SAVED_WITH,
-	 .unsaved = "a machine without a spare port (config.hotplug)"},
-	{"confinement", CHOICE(confinement, confinement_names, ARRAY_SIZE(confinement_names)),
-	 .said_anew = true, .sample = "\"seccomp\""},
-	{"console", .kind = CONFIG_GIVEN, .offset = MEMBER(console_shell), .decode = decode_console,
-	 .sample = "\"shell\"", .saved = SAVED_WITHOUT, .unsaved = "a shell on its console"},
-	{"limits", OWN(bind_limits), .decode = decode_limits},
-	{"cgroup", TEXT(cgroup), .decode = decode_cgroup, .sample = "\"inherit\""},
-	{"cgroupLimits", OWN(bind_cgroup_limits), .decode = decode_cgroup_limits,
-	 .sample = "\"required\""},
-	{"command", JSON(command), .decode = decode_command, .saved = SAVED_WITHOUT,
-	 .unsaved = "a command of its own"},
-	{"env", JSON(env), .decode = decode_env},
-	{"user", TEXT(user), .check = check_user},
-	{"cwd", TEXT(cwd), .check = check_cwd},
-	{"hostname", TEXT(hostname), .check = check_hostname},
-	{"timeoutSeconds", NUMBER(timeout_seconds), .most = TIMEOUT_SECONDS_MAX,
-	 .has_default = true},
-	{"shares", JSON(shares), .decode = decode_shares,
-	 .sample = "[{\"tag\":\"t\",\"path\":\"@/d\",\"mountpoint\":\"/d\",\"mode\":\"ro\"}]",
-	 .saved = SAVED_WITHOUT, .unsaved = "a shared directory"},
-	{"bundles", JSON(bundles), .decode = decode_bundles,
-	 .sample = "[{\"name\":\"b\",\"path\":\"/b\",\"mountpoint\":\"/b\"}]",
-	 .saved = SAVED_PLUGGED, .unsaved = "a bundle"},
-	{"outputs", JSON(outputs), .decode = decode_outputs,
-	 .sample = "[{\"name\":\"o\",\"path\":\"/o\"}]"},
-	{"image", JSON(image), .decode = decode_image},
+#include "contract/config_fields.def"
 	{0},
 };
 
@@ -145,6 +90,15 @@ int config_known_keys(const json_t *in, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		keys[i] = config_fields[i].key;
 	return json_only_keys(in, "config", keys, err);
+}
+
+static int check_given_text(const struct config_field *field, const char *text, struct error *err)
+{
+	if (field->longest && strlen(text) > field->longest)
+		return error_set(err, ERR_INVALID,
+				 "config.%s must be at most %zu bytes long, and has %zu",
+				 field->key, field->longest, strlen(text));
+	return field->check ? field->check(text, err) : 0;
 }
 
 int config_field_decode(const struct config_field *field, struct config_decode *d,
@@ -160,7 +114,7 @@ int config_field_decode(const struct config_field *field, struct config_decode *
 	switch (field->kind) {
 	case CONFIG_TEXT:
 		if (decode_text(d->in, "config", field->key, JSON_OPTIONAL, &text, err) < 0 ||
-		    (text && field->check && field->check(text, err) < 0))
+		    (text && check_given_text(field, text, err) < 0))
 			return -1;
 		return text ? json_put_string(d->out, field->key, text, err) : 0;
 	case CONFIG_NUMBER:

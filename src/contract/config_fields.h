@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of a config's fields. A row says how a field is read, which member of struct config has
- * its value, and which rules apply to the field. CONTRIBUTING.md lists the steps for a new field.
+ * The table of a config's fields, whose rows are in config_fields.def. A row says how a field is
+ * read, which member of struct config has its value, and which rules apply to the field.
  */
 #ifndef CONTRACT_CONFIG_FIELDS_H
 #define CONTRACT_CONFIG_FIELDS_H
@@ -46,8 +46,11 @@ struct config_field {
 	/* Fills the members of a field of the kind CONFIG_OWN. `value` is the canonical form, or
 	 * NULL if the field is absent. */
 	void (*bind)(const json_t *value, struct config *out);
-	/* Checks a text that was given; NULL: any text is valid. */
+	size_t longest; /* for CONFIG_TEXT: the most bytes that a text may have; 0: no limit */
+	/* for CONFIG_TEXT: checks a text that was given; NULL: any text is valid. */
 	int (*check)(const char *text, struct error *err);
+	const char *pattern; /* for CONFIG_TEXT: the rule of `check` as a regular expression of the
+			      * schema; NULL: the schema allows any text */
 	const char *const *words; /* for CONFIG_CHOICE: the words that are valid; the first word is
 				   * the default */
 	size_t nwords;
@@ -60,17 +63,20 @@ struct config_field {
 	enum config_saved saved;
 	const char *unsaved; /* the reason why a machine with this field cannot be saved, for
 			      * messages: "a second disk" */
-	/* The JSON of a value that asks for the feature of this field. A trial with this value
-	 * shows whether a backend has the feature. "@" stands for the drive of an absolute path.
-	 * NULL: every backend has the feature. */
+	/* The JSON of a value that asks for the feature of this field, which is also the field's
+	 * example in the schema. A trial with this value shows whether a backend has the feature.
+	 * "@" stands for the drive of an absolute path. NULL: every backend has the feature. */
 	const char *sample;
 	/* For a field that only QEMU's backend supports: the sentence with which all other backends
 	 * refuse the field. NULL: each backend decides by its own checks whether it supports the
 	 * field. */
 	const char *qemu_alone;
+	/* The first paragraph of the field's entry in microagent-request(5), in the markup of scdoc.
+	 * scripts/config-texts.py writes it there and into the schema. NULL: both are written by
+	 * hand. A field that is read by its kind has a description. */
+	const char *description;
 };
-/* The fields, in the order in which their errors are reported and canonical documents are
- * written. */
+/* The fields, in the order of config_fields.def. */
 extern const struct config_field config_fields[];
 
 /* Checks that a config has only fields that exist. Otherwise fails with ERR_INVALID. */

@@ -9,13 +9,6 @@
 #include "base/cleanup.h"
 #include "contract/decode.h"
 
-/* The longest host name and user name in bytes, as in the kernel: __NEW_UTS_LEN and
- * LOGIN_NAME_MAX. */
-#define HOSTNAME_BYTES 64
-#define USER_BYTES 256
-/* The greatest length of a working directory, which is PATH_MAX of Linux. */
-#define CWD_BYTES 4096
-
 static bool is_plain_string(const json_t *value)
 {
 	return json_is_string(value) &&
@@ -72,7 +65,7 @@ int decode_env(struct config_decode *d, struct error *err)
 
 int check_user(const char *user, struct error *err)
 {
-	return strlen(user) < USER_BYTES && !strpbrk(user, ":/ ")
+	return !strpbrk(user, ":/ ")
 		       ? 0
 		       : error_set(
 				 err, ERR_INVALID,
@@ -82,7 +75,7 @@ int check_user(const char *user, struct error *err)
 
 int check_cwd(const char *cwd, struct error *err)
 {
-	return cwd[0] == '/' && strlen(cwd) < CWD_BYTES
+	return cwd[0] == '/'
 		       ? 0
 		       : error_set(
 				 err, ERR_INVALID,
@@ -94,8 +87,7 @@ static bool is_hostname(const char *name)
 {
 	size_t len = strlen(name);
 
-	if (len > HOSTNAME_BYTES || !isalnum((unsigned char)name[0]) ||
-	    !isalnum((unsigned char)name[len - 1]))
+	if (!isalnum((unsigned char)name[0]) || !isalnum((unsigned char)name[len - 1]))
 		return false;
 	for (size_t i = 0; i < len; i++)
 		if (!isalnum((unsigned char)name[i]) && name[i] != '-' && name[i] != '.')
@@ -109,6 +101,6 @@ int check_hostname(const char *name, struct error *err)
 		       ? 0
 		       : error_set(
 				 err, ERR_INVALID,
-				 "config.hostname must be letters, digits, \"-\" and \".\", begin and end with a letter or a digit, be at most %d bytes long and have no two dots side by side, and is \"%.100s\"",
-				 HOSTNAME_BYTES, name);
+				 "config.hostname must be letters, digits, \"-\" and \".\", begin and end with a letter or a digit, and have no two dots side by side, and is \"%.100s\"",
+				 name);
 }

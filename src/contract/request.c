@@ -202,7 +202,7 @@ int request_take_recorded(struct request *request, const struct config *recorded
 
 	taken.config = (struct config){0};
 	if (config_check_memory(recorded->memory_mib, bounds, err) < 0 ||
-	    config_check_cpus(recorded->cpu_count, bounds, err) < 0)
+	    config_check_cpus(recorded->cpus, bounds, err) < 0)
 		return -1;
 	if (!whole || json_object_update(whole, request->config.normalised) < 0)
 		return error_errno(err, ENOMEM, "config");

@@ -86,58 +86,29 @@ struct macos_paths {
 
 /* A config. Strings and arrays belong to `normalised`. Empty arrays and objects are NULL. */
 struct config {
-	const char *kernel_path;  /* path of the kernel on the host; NULL: a macOS guest, which has
-				   * no kernel file */
-	const char *initrd_path;  /* path of the initrd on the host; the default is `kernel_path` +
-				   * ".initrd" */
-	const char *rootfs_path;  /* path of the root disk on the host; NULL: the root of the guest
-				   * is in memory, with the contents of `initrd_path` */
-	const char *rootfs_base;  /* the raw disk over which `rootfs_path` is a layer; NULL:
-				   * `rootfs_path` is itself a raw disk */
+	/* The members of the fields that have one member each. Their rows describe them. */
+#define CONFIG_MEMBER_TEXT(name) const char *name;
+#define CONFIG_MEMBER_NUMBER(name) int64_t name;
+#define CONFIG_MEMBER_FLAG(name) bool name;
+#define CONFIG_MEMBER_GIVEN(name) bool name;
+#define CONFIG_MEMBER_CHOICE(name) enum name name;
+#define CONFIG_MEMBER_JSON(name) const json_t *name;
+#define CONFIG_FIELD(KIND, member, ...) CONFIG_MEMBER_##KIND(member)
+#include "contract/config_fields.def"
 	struct macos_paths macos; /* the files of a macOS guest, for which `kernel_path` is NULL;
 				   * all NULL for a Linux guest */
-	const char *state_dir;	  /* the state directory, an absolute path */
-	int64_t memory_mib;	  /* memory in MiB; default 512 */
-	int64_t cpu_count;	  /* the number of processors; 0: the request does not set the
-				   * number, see config_settle_cpus() */
-	enum architecture architecture; /* default: the architecture of the host */
-	enum accelerator accelerator;
+	enum architecture architecture; /* default: that of the host */
 	enum network_mode network_mode; /* default nat */
 	const char *network_interface;	/* the bridge of the host; NULL unless the mode is
 					 * bridged */
-	const json_t *command;		/* the workload, an array of strings; NULL: no workload */
-	const json_t *env;		/* variables of the workload: an object of strings or
-					 * NULL */
-	const char *user;		/* the guest's user for the workload; NULL: the guest's
-					 * default user */
-	const char *cwd;		/* working directory, an absolute path in the guest; NULL:
-					 * the user's home */
-	const char *hostname;		/* host name of the guest; NULL: a name that is made from
-					 * runtimeID */
-	int64_t timeout_seconds;	/* time limit of the workload in seconds; 0: no limit */
 	const json_t *network_allow;	/* prefixes that the guest may reach in addition: an array
 					 * or NULL */
 	const json_t *network_egress;	/* an object with names and prefixes; NULL: the guest may
 					 * reach all public addresses */
 	const json_t *port_forwards;	/* the published ports: an array or NULL */
-	const json_t *disks;
-	const json_t *vsock_listeners;
-	const json_t *mediation; /* the mediation channel: an object or NULL */
-	const json_t *shares;
-	const json_t *bundles;
-	const json_t *outputs;
-	const json_t *image; /* the source of the root disk, {imageRef, resolvedRef, imageDigest} or
-		        * NULL */
-	const char *cgroup;
-	bool cgroup_limits_required; /* true: the machine runs only if its memory and processes can
-				      * be limited */
-	/* The default is a cell, and if no cell can be made, the machine does not run. Each start
-	 * sets this field, so it is not compared with the record. */
-	enum confinement confinement;
 	struct machine_rates limits;
-	bool hotplug;	    /* true: the machine may get a shared directory while it runs */
-	bool console_shell; /* true: the serial console has a root shell; always false for a
-			     * session */
+	bool cgroup_limits_required; /* the machine runs only if its memory and processes can be
+				      * limited */
 	/* The canonical config: every default is filled in, absent options and empty lists are left
 	 * out. The command prepare records this config, and start compares it with the record. For
 	 * a command that needs only the state directory, the canonical config is only {stateDir}.

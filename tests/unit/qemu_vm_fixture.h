@@ -124,7 +124,7 @@ static int setup(void **state)
 	f->lease = file_in(f, "lease", "");
 	f->listening = sock_listen_at(f->scratch->fd, "vsock.sock", &err);
 	close(sock_listen_at(f->scratch->fd, "vsock.sock_1024", &err));
-	f->config = (struct config){.memory_mib = 64, .cpu_count = 1};
+	f->config = (struct config){.memory_mib = 64, .cpus = 1};
 	f->config.architecture = architecture_of_host();
 	f->config.network_mode = NETWORK_ISOLATED;
 	f->config.confinement = CONFINEMENT_SECCOMP;

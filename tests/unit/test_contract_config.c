@@ -63,7 +63,7 @@ static void defaults(void **state)
 	assert_string_equal(c->rootfs_path, "/r");
 	assert_string_equal(c->state_dir, "/s");
 	assert_int_equal(c->memory_mib, 512);
-	assert_int_equal(c->cpu_count, 0);
+	assert_int_equal(c->cpus, 0);
 	assert_int_equal(c->accelerator, ACCELERATOR_AUTO);
 	assert_int_equal(c->network_mode, NETWORK_NAT);
 	assert_int_equal(c->timeout_seconds, 0);
@@ -130,7 +130,7 @@ static void without_host_bounds(void **state)
 
 	(void)state;
 	assert_int_equal(request.config.memory_mib, 1048576);
-	assert_int_equal(request.config.cpu_count, 512);
+	assert_int_equal(request.config.cpus, 512);
 	request_free(&request);
 }
 
@@ -149,7 +149,7 @@ static void everything_given(void **state)
 	(void)state;
 	assert_string_equal(c->initrd_path, "/i");
 	assert_int_equal(c->memory_mib, 64);
-	assert_int_equal(c->cpu_count, 4);
+	assert_int_equal(c->cpus, 4);
 	assert_int_equal(c->accelerator, ACCELERATOR_KVM);
 	assert_int_equal(json_array_size(c->command), 2);
 	assert_int_equal(json_object_size(c->env), 1);

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "contract/config_fields.h"
 #include "contract/request.h"
 
 static const struct host_bounds bounds = {.memory_mib = 8192, .cpus = 4};
@@ -557,16 +558,42 @@ static void a_recorded_config(void **state)
 	assert_int_equal(request.config.confinement, CONFINEMENT_SECCOMP);
 	assert_string_equal(request.config.kernel_path, "/k");
 	assert_int_equal(request.config.memory_mib, 300);
-	assert_int_equal(request.config.cpu_count, 3);
+	assert_int_equal(request.config.cpus, 3);
 	config_free(&recorded);
 	config_free(&large);
 	request_free(&request);
+}
+
+/* A text that has a longest length may not be longer, whatever else its field checks. */
+static void each_text_has_its_length(void **state)
+{
+	char text[8192], words[128];
+	size_t tried = 0;
+
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	for (const struct config_field *field = config_fields; field->key; field++) {
+		json_auto_t *document = json_deep_copy(json_object_get(data, "full"));
+		json_t *config = json_object_get(document, "config");
+
+		if (!field->longest)
+			continue;
+		assert_true(field->longest + 1 < sizeof(text));
+		json_object_set_new(config, field->key, json_stringn(text, field->longest + 1));
+		snprintf(words, sizeof(words),
+			 "config.%s must be at most %zu bytes long, and has %zu", field->key,
+			 field->longest, field->longest + 1);
+		assert_refused(document, words, field->key);
+		tried++;
+	}
+	assert_true(tried > 2);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cases),
+		cmocka_unit_test(each_text_has_its_length),
 		cmocka_unit_test(wrong_types),
 		cmocka_unit_test(empty_strings),
 		cmocka_unit_test(control_bytes),

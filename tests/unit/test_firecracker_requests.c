@@ -35,7 +35,7 @@
 static struct config plain(void)
 {
 	return (struct config){.memory_mib = 512,
-			       .cpu_count = 2,
+			       .cpus = 2,
 			       .rootfs_path = "/r",
 			       .architecture = architecture_of_host(),
 			       .network_mode = NETWORK_ISOLATED};
@@ -170,13 +170,13 @@ static void room_is_bounded(void **state)
 	for (int i = 0; i < FC_DISKS_MAX; i++)
 		json_array_append_new(disks, json_object());
 	c.disks = disks;
-	c.cpu_count = FC_CPUS_MAX;
+	c.cpus = FC_CPUS_MAX;
 	assert_ok(fc_check_bounds(&c, &err));
 	json_array_append_new(disks, json_object());
 	assert_int_equal(fc_check_bounds(&c, &err), -1);
 	assert_non_null(strstr(err.msg, "room for 12"));
 	c.disks = NULL;
-	c.cpu_count++;
+	c.cpus++;
 	assert_int_equal(fc_check_bounds(&c, &err), -1);
 	assert_non_null(strstr(err.msg, "config.cpuCount"));
 }

@@ -10,7 +10,7 @@
 
 static struct config isolated(void)
 {
-	return (struct config){.memory_mib = 512, .cpu_count = 2, .network_mode = NETWORK_ISOLATED};
+	return (struct config){.memory_mib = 512, .cpus = 2, .network_mode = NETWORK_ISOLATED};
 }
 
 static int check_fields(const struct config *config, struct error *err)

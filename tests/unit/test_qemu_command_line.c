@@ -5,7 +5,7 @@
 
 #include "backend/qemu/command_line.h"
 
-static const struct config two_processors = {.memory_mib = 512, .cpu_count = 2};
+static const struct config two_processors = {.memory_mib = 512, .cpus = 2};
 
 static const struct machine plain = {
 	.config = &two_processors,
@@ -400,7 +400,7 @@ static void a_large_guest_keeps_its_numbers(void **state)
 	(void)state;
 	m.config = &config;
 	config.memory_mib = INT64_C(4194304);
-	config.cpu_count = 288;
+	config.cpus = 288;
 	autofree char *words = built(&m);
 	assert_non_null(strstr(words, "\n-smp\n288\n-m\n4194304M\n"));
 	assert_non_null(strstr(words, ",size=4194304M,share=on\n"));

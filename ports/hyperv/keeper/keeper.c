@@ -301,7 +301,7 @@ static int make_machine(struct keeper *keeper, struct error *err)
 		.initrd = json_text(json_object_get(artifacts, "initrd"), "path", ""),
 		.console_pipe = pipe,
 		.memory_mib = keeper->config.memory_mib,
-		.cpus = keeper->config.cpu_count,
+		.cpus = keeper->config.cpus,
 		.disks = disks.list,
 		.disk_count = disks.count,
 	};

@@ -15,11 +15,11 @@ int fc_check_bounds(const struct config *c, struct error *err)
 
 	if (bounds_check(c, err) < 0)
 		return -1;
-	if (c->cpu_count > FC_CPUS_MAX)
+	if (c->cpus > FC_CPUS_MAX)
 		return error_set(
 			err, ERR_INVALID,
 			"config.cpuCount must be at most %d for a Firecracker machine, and is %lld",
-			FC_CPUS_MAX, (long long)c->cpu_count);
+			FC_CPUS_MAX, (long long)c->cpus);
 	if (drives > FC_DISKS_MAX)
 		return error_set(
 			err, ERR_INVALID,

@@ -143,7 +143,7 @@ json_t *requests_of(const struct vm_boot *boot, const char *mac)
 	    put_request(list, "/metrics",
 			json_pack("{s:s}", "metrics_path", FC_RUN "/" FC_METRICS_NAME)) < 0 ||
 	    put_request(list, "/machine-config",
-			json_pack("{s:I, s:I, s:b}", "vcpu_count", (json_int_t)config->cpu_count,
+			json_pack("{s:I, s:I, s:b}", "vcpu_count", (json_int_t)config->cpus,
 				  "mem_size_mib", (json_int_t)config->memory_mib, "smt", 0)) < 0 ||
 	    put_boot_source(list, boot) < 0)
 		return NULL;

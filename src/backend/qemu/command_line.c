@@ -112,7 +112,7 @@ static void add_machine(struct argv *argv, const struct machine *m, const struct
 	argv_add(argv, "-cpu");
 	argv_add(argv, m->cpu ? m->cpu : row->cpu);
 	argv_add(argv, "-smp");
-	argv_addf(argv, "%lld", (long long)m->config->cpu_count);
+	argv_addf(argv, "%lld", (long long)m->config->cpus);
 	argv_add(argv, "-m");
 	argv_addf(argv, "%lldM", (long long)m->config->memory_mib);
 	argv_add(argv, "-object");
