@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/machine.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,9 +10,16 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "channel/words.h"
+#include "contract/config_fields.h"
 
-#define OF(kind) (1u << MACHINE_##kind)
-#define FIELD(field) #field, offsetof(struct microagent_machine, field)
+/* The kinds of machine that have a field besides workspaces, which have all of them. */
+enum {
+	OF_WORKSPACE = 0,
+	OF_SESSION = 1u << MACHINE_SESSION,
+	OF_BASE = 1u << MACHINE_BASE,
+	OF_TEMPLATE = 1u << MACHINE_TEMPLATE,
+	OF_POOL = 1u << MACHINE_POOL
+};
 
 /* How to find out whether a field is set, by the type of the field. */
 enum form {
@@ -22,43 +30,52 @@ enum form {
 	FLAG
 };
 
+#define FIELD(field) #field, offsetof(struct microagent_machine, field)
+/* The form of a field as its type says it. */
+#define FORM(field) \
+	_Generic(((struct microagent_machine *)NULL)->field, const char *: POINTER,    \
+		 const char *const *: LIST, int64_t: NUMBER, bool: FLAG)
+#define ROW(field, kinds)                                    \
+	{                                                    \
+		FIELD(field), FORM(field), kinds, NULL, NULL \
+	}
+#define MACHINE_FIELD(kinds, KIND, field, key, ...) {FIELD(field), FORM(field), kinds, NULL, key},
+
 static const struct {
 	const char *name;
 	size_t offset;
 	enum form form;
 	unsigned kinds;
-	/* The reason why a machine with this field cannot be saved, and so no session with this
-	 * field can be restored. NULL: such a machine can be saved. */
+	/* The reason why a machine with this field cannot be saved, and so cannot be restored. NULL
+	 * if it can be saved, or if the row of config_fields has the reason. */
 	const char *unsaved;
 	/* The member of a request's config into which the value of this field is put unchanged;
 	 * "a.b" is the member b of the member a. NULL: the config has no member with the unchanged
 	 * value. */
 	const char *config;
 } fields[] = {
-	{FIELD(architecture), POINTER, OF(BASE), NULL, NULL},
-	{FIELD(accelerator), POINTER, OF(SESSION) | OF(BASE) | OF(TEMPLATE), NULL, "accelerator"},
-	{FIELD(memory_mib), NUMBER, OF(SESSION) | OF(BASE) | OF(POOL), NULL, "memoryMiB"},
-	{FIELD(cpus), NUMBER, OF(SESSION) | OF(BASE) | OF(POOL), NULL, "cpuCount"},
-	{FIELD(network), POINTER, OF(SESSION) | OF(BASE) | OF(POOL), NULL, NULL},
-	{FIELD(network_interface), POINTER, OF(SESSION) | OF(BASE), NULL, NULL},
-	{FIELD(allow), LIST, OF(SESSION) | OF(BASE), NULL, NULL},
-	{FIELD(egress.names), POINTER, OF(SESSION) | OF(BASE), NULL, NULL},
-	{FIELD(egress.from), POINTER, OF(SESSION) | OF(BASE), NULL, NULL},
-	{FIELD(egress.sni_off), FLAG, OF(SESSION) | OF(BASE), NULL, NULL},
-	{FIELD(egress.dry_run), FLAG, OF(SESSION) | OF(BASE), NULL, NULL},
-	{FIELD(publish), LIST, OF(SESSION), "it publishes ports", NULL},
-	{FIELD(mediation), POINTER, OF(SESSION), "it has a mediator", NULL},
-	{FIELD(mediation_optional), FLAG, OF(SESSION), NULL, NULL},
-	{FIELD(vsock), LIST, OF(SESSION), "it has vsock ports of the host", NULL},
-	{FIELD(disks), LIST, 0, NULL, NULL},
-	{FIELD(shares), LIST, OF(SESSION), NULL, NULL},
-	{FIELD(share_anyway), FLAG, OF(SESSION), NULL, NULL},
-	{FIELD(share_git), FLAG, OF(SESSION), NULL, NULL},
-	{FIELD(rates.disk_bytes), NUMBER, OF(SESSION), "its rates are limited",
+#include "contract/config_fields.def"
+	ROW(architecture, OF_BASE),
+	ROW(network, OF_SESSION | OF_BASE | OF_POOL),
+	ROW(network_interface, OF_SESSION | OF_BASE),
+	ROW(allow, OF_SESSION | OF_BASE),
+	{FIELD(egress.names), POINTER, OF_SESSION | OF_BASE, NULL, NULL},
+	{FIELD(egress.from), POINTER, OF_SESSION | OF_BASE, NULL, NULL},
+	ROW(egress.sni_off, OF_SESSION | OF_BASE),
+	ROW(egress.dry_run, OF_SESSION | OF_BASE),
+	{FIELD(publish), LIST, OF_SESSION, "it publishes ports", NULL},
+	{FIELD(mediation), POINTER, OF_SESSION, "it has a mediator", NULL},
+	ROW(mediation_optional, OF_SESSION),
+	{FIELD(vsock), LIST, OF_SESSION, "it has vsock ports of the host", NULL},
+	ROW(disks, OF_WORKSPACE),
+	ROW(shares, OF_SESSION),
+	ROW(share_anyway, OF_SESSION),
+	ROW(share_git, OF_SESSION),
+	{FIELD(rates.disk_bytes), NUMBER, OF_SESSION, "its rates are limited",
 	 "limits.diskBytesPerSecond"},
-	{FIELD(rates.disk_ops), NUMBER, OF(SESSION), "its rates are limited",
+	{FIELD(rates.disk_ops), NUMBER, OF_SESSION, "its rates are limited",
 	 "limits.diskOpsPerSecond"},
-	{FIELD(rates.net_bytes), NUMBER, OF(SESSION), "its rates are limited",
+	{FIELD(rates.net_bytes), NUMBER, OF_SESSION, "its rates are limited",
 	 "limits.netBytesPerSecond"},
 };
 
@@ -156,11 +173,20 @@ int machine_put(json_t *config, const struct microagent_machine *machine, struct
 	return 0;
 }
 
-const char *machine_unsaved_reason(const struct microagent_machine *machine)
+int machine_check_saved(const struct microagent_machine *machine, struct error *err)
 {
+	json_auto_t *config = json_object();
+
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		if (fields[i].unsaved &&
 		    is_set((const char *)machine + fields[i].offset, fields[i].form))
-			return fields[i].unsaved;
-	return NULL;
+			return error_set(err, ERR_CONFLICT, "%s", fields[i].unsaved);
+	if (!config)
+		return error_errno(err, ENOMEM, "machine");
+	if (machine_put(config, machine, err) < 0)
+		return -1;
+	for (const struct config_field *field = config_fields; field->key; field++)
+		if (field->saved == SAVED_WITHOUT && json_object_get(config, field->key))
+			return error_set(err, ERR_CONFLICT, "it has %s", field->unsaved);
+	return 0;
 }

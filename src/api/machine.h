@@ -27,8 +27,8 @@ int machine_check(const struct microagent_machine *machine, enum machine_kind ki
  * failure, `config` may have some of the fields. */
 int machine_put(json_t *config, const struct microagent_machine *machine, struct error *err);
 
-/* Returns the reason why a machine with these fields cannot be saved and restored, for example "it
- * publishes ports". Returns NULL if no field prevents this. */
-const char *machine_unsaved_reason(const struct microagent_machine *machine);
+/* Fails with ERR_CONFLICT if a machine with these fields cannot be restored. The message is the
+ * reason, for example "it publishes ports". */
+int machine_check_saved(const struct microagent_machine *machine, struct error *err);
 
 #endif

@@ -17,8 +17,9 @@
 #include "contract/fields.h"
 #include "session/sessions/session.h"
 
-/* Returns the name of the first property in the spec that a restored session cannot have, because a
- * saved machine never has it. Returns NULL if the spec has no such property. */
+/* Returns a text about the first property in the spec that a restored session cannot have, besides
+ * those of its machine that machine_check_saved() knows. Returns NULL if the spec has no such
+ * property. */
 static const char *asked_beyond(const struct microagent *agent,
 				const struct microagent_session_spec *spec)
 {
@@ -39,7 +40,7 @@ static const char *asked_beyond(const struct microagent *agent,
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].given)
 			return rows[i].what;
-	return machine_unsaved_reason(&spec->machine);
+	return NULL;
 }
 
 static int check_fits(const struct microagent_session *session, const struct base *base,
@@ -54,6 +55,8 @@ static int check_fits(const struct microagent_session *session, const struct bas
 
 	if (beyond)
 		return error_set(err, ERR_CONFLICT, "%s", beyond);
+	if (machine_check_saved(&spec->machine, err) < 0)
+		return -1;
 	if (!session->agent->backend->templates)
 		return error_set(err, ERR_CONFLICT,
 				 "backend %s cannot restore machines from a template",
