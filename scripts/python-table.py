@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes python/microagent/_table.py of the headers: `scripts/python-table.py` writes it, with --check it only says whether
-it is as the headers are. What the binding has of the library is named here; how that looks the headers say."""
+"""Makes python/microagent/_table.py of the headers, and in _run.py and _sandbox.py the parameters for the fields of a
+machine: `scripts/python-table.py` writes them, with --check it only says whether they are as the headers are. What the
+binding has of the library is named here; how that looks the headers say. Which fields a session has say the rows of
+src/contract/config_fields.def and src/api/machine.c."""
 
 import pathlib
 import re
@@ -106,13 +108,49 @@ def table(include):
     yield f'JANSSON = """\n{"".join(wrapped(JANSSON))}"""\n'
 
 
+# --- the parameters of run() and Sandbox for the fields of a machine --------------------------------------------------
+
+KINDS = {"const char *": "Optional[str] = None", "int64_t ": "Optional[int] = None", "bool ": "bool = False",
+         "const char *const *": "Optional[Sequence[str]] = None", "struct microagent_egress ": "Optional[Egress] = None",
+         "struct microagent_rates ": "Optional[Mapping[str, int]] = None"}
+BEGIN, END = "# Of the machine; scripts/python-table.py writes these:", "# Of anything else:"
+
+
+def fields_of_sessions():
+    """The fields of a machine that a session has; of a struct in it, any field."""
+    rows = re.findall(r"^MACHINE_FIELD\((OF_[\w |]+), \w+, (\w+)", (ROOT / "src/contract/config_fields.def").read_text(), re.M)
+    rows += [(kinds, name) for name, kinds in re.findall(r"^\t\{?(?:ROW|FIELD)\((\w+)[^{}]*?(OF_[\w |]+)", (ROOT / "src/api/machine.c").read_text(), re.M)]
+    return {name for kinds, name in rows if "OF_SESSION" in kinds}
+
+
+def parameters(code, fields, indent):
+    """One line of text for each few parameters."""
+    made = []
+    for field in fields_of("microagent_machine", code):
+        kind, name = re.fullmatch(r"(.*?[ *])(\w+)", field).groups()
+        if fields is None or name in fields:
+            made.append(f"{name}: {KINDS[kind]},".replace(" ", "\0"))
+    return textwrap.fill(" ".join(made), 120, initial_indent=indent, subsequent_indent=indent, break_long_words=False,
+                         break_on_hyphens=False).replace("\0", " ")
+
+
+def with_parameters(path, code, fields):
+    text = (ROOT / path).read_text()
+    before, indent, after = re.fullmatch(rf"(.*?\n( +){BEGIN}\n).*?(\n +{END}\n.*)", text, re.S).groups()
+    return before + parameters(code, fields, indent) + after
+
+
 def main(words):
     """--check: and with a directory behind it, of the headers that are there."""
-    text = "".join(table(pathlib.Path(words[1]) if len(words) > 1 else ROOT / "include"))
-    if words[:1] != ["--check"]:
-        (ROOT / TABLE).write_text(text)
-    elif (ROOT / TABLE).read_text() != text:
-        sys.exit(f"{TABLE} is not as the headers are: scripts/python-table.py makes it anew")
+    include = pathlib.Path(words[1]) if len(words) > 1 else ROOT / "include"
+    code = code_of(include)
+    made = {TABLE: "".join(table(include)), "python/microagent/_run.py": with_parameters("python/microagent/_run.py", code, None),
+            "python/microagent/_sandbox.py": with_parameters("python/microagent/_sandbox.py", code, fields_of_sessions())}
+    for path, text in made.items():
+        if words[:1] != ["--check"]:
+            (ROOT / path).write_text(text)
+        elif (ROOT / path).read_text() != text:
+            sys.exit(f"{path} is not as the headers are: scripts/python-table.py makes it anew")
 
 
 main(sys.argv[1:])

@@ -112,19 +112,21 @@ class Sandbox:
     of a signal's handler, KeyboardInterrupt for one, ends the call that the main thread waits for.
     """
 
-    def __init__(self, base: str, *, memory_mib: Optional[int] = None, cpus: Optional[int] = None,
-                 accelerator: Optional[str] = None, network: Optional[str] = None,
-                 network_interface: Optional[str] = None, allow: Optional[Sequence[str]] = None,
-                 egress: Optional[Egress] = None, publish: Optional[Sequence[str]] = None,
-                 mediation: Optional[str] = None,
-                 mediation_optional: bool = False, vsock: Optional[Sequence[str]] = None, share: Optional[Path] = None,
-                 share_at: Optional[str] = None, share_read_only: bool = False, share_anyway: bool = False,
+    def __init__(self, base: str, *,
+                 # Of the machine; scripts/python-table.py writes these:
+                 accelerator: Optional[str] = None, memory_mib: Optional[int] = None, cpus: Optional[int] = None,
+                 network: Optional[str] = None, network_interface: Optional[str] = None,
+                 allow: Optional[Sequence[str]] = None, egress: Optional[Egress] = None,
+                 publish: Optional[Sequence[str]] = None, mediation: Optional[str] = None,
+                 mediation_optional: bool = False, vsock: Optional[Sequence[str]] = None,
+                 shares: Optional[Sequence[str]] = None, share_anyway: bool = False, share_git: bool = False,
+                 rates: Optional[Mapping[str, int]] = None,
+                 # Of anything else:
+                 share: Optional[Path] = None, share_at: Optional[str] = None, share_read_only: bool = False,
                  share_cache: Optional[str] = None, share_timeout_seconds: Optional[int] = None,
-                 shares: Optional[Sequence[str]] = None, share_git: bool = False,
                  no_share: bool = False, cold: bool = False, disk_quota_mib: Optional[int] = None,
-                 rates: Optional[Mapping[str, int]] = None, lifetime_seconds: Optional[int] = None,
-                 idle_seconds: Optional[int] = None, keep: bool = False, boot: bool = True, backend: Optional[str] = None,
-                 state_dir: Optional[Path] = None) -> None:
+                 lifetime_seconds: Optional[int] = None, idle_seconds: Optional[int] = None, keep: bool = False,
+                 boot: bool = True, backend: Optional[str] = None, state_dir: Optional[Path] = None) -> None:
         """Clones the base, or takes one that waits in its pool, and returns when the first command would succeed. With
         boot=False it is cloned and nothing runs in it until boot().
 

@@ -80,14 +80,16 @@ def test_structs_of_ctypes_lie_as_those_of_c(tmp_path):
 
 
 def test_options_are_fields():
-    """A parameter with the name of a field is that field. All fields of the two specs and their machine can be given,
-    except those that have another form in Python, or none yet, and those that a session does not have."""
+    """A parameter with the name of a field is that field. All fields of the two specs can be given, except those that have
+    another form in Python, or none yet, and those of the machine that a session does not have."""
     import inspect
-    for function, struct, otherwise in ((microagent.Sandbox.__init__, "microagent_session_spec", {"cancel", "owned", "architecture", "disks"}),
-                                        (microagent.run, "microagent_spec", {"outputs", "console"})):
+    for function, struct, otherwise in ((microagent.Sandbox.__init__, "microagent_session_spec", {"cancel", "owned", "machine"}),
+                                        (microagent.run, "microagent_spec", {"outputs", "console", "machine"})):
         parameters = set(inspect.signature(function).parameters)
-        fields = {name for one in (struct, "microagent_machine") for name, _ in _library.structs[one]._fields_}
-        assert fields - parameters == otherwise | {"machine"}
+        assert {name for name, _ in _library.structs[struct]._fields_} - parameters == otherwise
+    machine = {name for name, _ in _library.structs["microagent_machine"]._fields_}
+    assert machine <= set(inspect.signature(microagent.run).parameters)
+    assert machine - set(inspect.signature(microagent.Sandbox.__init__).parameters) >= {"architecture", "disks"}
 
 
 # --- the package ------------------------------------------------------------------------------------------------------
