@@ -6,6 +6,7 @@
 # make test       unit, fuzz (10 s a target) and end-to-end tests
 # make install uninstall   below PREFIX (/usr/local)
 # make deb        Debian packages, in build/deb
+# make lists      what follows from tables: entries of schemas and manuals, parameters of Python
 # make lint       clang-format check, clang-tidy, cppcheck, shellcheck, codespell
 # make test ACCEL=kvm   the same, if the machines run under KVM here
 # make guest-bundle   kernels, initrds and images for a host that builds none (a Mac): build/guest-bundle.tar.gz
@@ -186,6 +187,6 @@ clean:
 # Not of another system's own root (scripts/in-debian.sh), nor of a cache with images in the making, where invoke-rc.d is.
 -include $(shell find $(BUILD) \( -name debian13 -o -path $(BUILD)/cache \) -prune -o -name '*.d' -type f -print 2>/dev/null)
 
-.PHONY: all moved deb guest-bundle guest-bundle-place objects list-objects setup packages darwin-check sysroot arm64 arm64-init windows run unit fuzz test soak bench lint man install uninstall clean standin standin-hyperv
+.PHONY: all moved deb guest-bundle guest-bundle-place objects list-objects setup packages darwin-check sysroot arm64 arm64-init windows run unit fuzz test soak bench lint man install uninstall clean standin standin-hyperv lists
 .DELETE_ON_ERROR:
 .SECONDARY:

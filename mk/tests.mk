@@ -24,7 +24,15 @@ $(BUILD)/unit/%: $(1)/%.c $(BUILD)/flags $(ALL_LIBS)
 endef
 $(foreach place,$(UNIT_PLACES),$(eval $(call test_below,$(place))))
 
-unit: $(UNIT)
+unit: $(UNIT) $(BUILD)/unit/print_tables
+
+# Writes what follows from the headers and the tables of fields and options: in the schemas, the manuals, the binding of
+# Python, and the library's list of what each backend has.
+lists: all standin $(BUILD)/unit/print_tables
+	scripts/python-table.py
+	BUILD=$(BUILD) scripts/config-texts.py
+	BUILD=$(BUILD) /usr/bin/python3 tests/e2e/capabilities.py
+	+$(MAKE) BUILD=$(BUILD) all
 
 # The stand-in for Firecracker has the vsock device in its own process, a Python's, where no sanitizer's runtime is.
 STANDIN_SOURCES := tests/standin/firecracker/vsock.c src/backend/qemu/tsc.c \

@@ -65,8 +65,10 @@ struct config_field {
 			      * messages: "a second disk" */
 	/* The JSON of a value that asks for the feature of this field, which is also the field's
 	 * example in the schema. A trial with this value shows whether a backend has the feature.
-	 * "@" stands for the drive of an absolute path. NULL: every backend has the feature. */
+	 * "@" stands for the drive of an absolute path. NULL: every backend has the field, or
+	 * refusals.c asks for its features. */
 	const char *sample;
+	bool every_backend; /* every backend has the field, which is therefore no feature */
 	/* For a field that only QEMU's backend supports: the sentence with which all other backends
 	 * refuse the field. NULL: each backend decides by its own checks whether it supports the
 	 * field. */

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The capabilities that the supervisor of each backend prints. src/api/backends.json stores them for hosts that lack
-the supervisor. If this file is run, after `make standin standin-hyperv`, it writes that file again. It also writes
-two lists of names in the schemas: the features that any backend has, and the fields that a request's config may
-have."""
+the supervisor. If this file is run (`make lists`), it writes that file again. It also writes two lists of names in the
+schemas: the features that any backend has, and the fields that a request's config may have."""
 
 import json
 import subprocess
 import sys
-import tempfile
 
 import schema_check
-from conftest import APPLEVF, BIN, ROOT
+from conftest import APPLEVF, BIN, BUILD, ROOT
 
 import hyperv  # in ports/, where conftest.py looks for it
 
@@ -41,6 +39,12 @@ def of_windows(place):
         return lists_of(said_by(hyperv.WINE, hyperv.SHIPPED, env=wine.env))
 
 
+def tables():
+    """What the tables of this tree say. The capabilities of Hyper-V are there too, since its supervisor runs under Wine
+    alone."""
+    return json.loads(subprocess.run([BUILD / "unit" / "print_tables"], capture_output=True, check=True).stdout)
+
+
 def fields_of_config():
     return list(schema_check.load("defs")["$defs"]["config"]["properties"])
 
@@ -54,8 +58,7 @@ def names_of_config(schema):
 def write():
     # A new feature is in no schema yet.
     document = {name: lists_of(said_by(program)) for name, program in NATIVE.items()}
-    with tempfile.TemporaryDirectory() as place:
-        document["windows-hyperv"] = of_windows(place)
+    document["windows-hyperv"] = lists_of(tables()["windows-hyperv"])
     features = list(dict.fromkeys(name for said in document.values() for name in said["features"]))
     changed = {STORED: document, SCHEMA / "capabilities.json": schema_check.load("capabilities"),
                SCHEMA / "request.json": schema_check.load("request")}
