@@ -145,56 +145,65 @@ int microagent_check_egress(const char *word, struct error *err);
 int microagent_check_egress_list(const char *word, struct error *err);
 
 /*
- * A machine: its hardware, its network, what it shares with the host, and its limits. The spec of
- * each thing that has machines (a workspace, a session, a base, a template, a pool) has this struct
- * as its member `machine`. Zero and NULL are the defaults, and lists end with NULL. Some fields are
- * not possible for some of these things. If such a field is set, the call fails with ERR_INVALID,
- * and the message names the field. Only workspaces have disks. Only workspaces and bases have
- * architecture. A base also has accelerator, network, network_interface, allow, egress, memory_mib
- * and cpus, and nothing else. A template has only accelerator. A pool has only network, memory_mib
- * and cpus.
+ * A machine: its hardware, its network, what it shares with the host, and its limits. Each spec of
+ * a thing that makes machines (a workspace, a session, a base, a template, a pool) has this struct
+ * as its member `machine`. Zero and NULL are the defaults, and lists end with NULL. If a field is
+ * set that the thing to be made cannot have, the call fails with ERR_INVALID, and the message names
+ * the field. A workspace can have every field. The words in brackets name what else can have the
+ * field. The default memory and number of processors of a session are those of its base.
  */
 struct microagent_machine {
-	/* "amd64" or "arm64"; NULL: the architecture of the host. The kernel and the image must be
-	 * of this architecture. On a host of another architecture the machine is emulated. A
-	 * session has the architecture of its base. */
+	/* [base] "amd64" or "arm64"; NULL: that of the host. The kernel and the image must be of
+	 * this architecture. On a host of another architecture the machine is emulated. A session
+	 * has the architecture of its base. */
 	const char *architecture;
-	const char *accelerator;	 /* the accelerator: "auto" (NULL), "kvm" or "tcg" */
-	int64_t memory_mib;		 /* memory in MiB; 0: 512 MiB, or for a session the memory
-					  * of its base */
-	int64_t cpus;			 /* number of processors; 0: two, or for a session the
-					  * number of its base */
-	const char *network;		 /* the network mode: "nat" (NULL), "isolated" or
+	const char *network;		 /* [session, base, pool] the network mode: "nat" (NULL),
+					  * "isolated" or "bridged" */
+	const char *network_interface;	 /* [session, base] the name of the host's bridge; only for
 					  * "bridged" */
-	const char *network_interface;	 /* the name of the host's bridge; only for "bridged" */
-	const char *const *allow;	 /* IPv4 prefixes, of a private network for example, that a
-					  * machine on nat may reach in addition to what nat or
-					  * `egress` opens */
-	struct microagent_egress egress; /* the hosts that the machine may reach by name; only for
-					  * "nat" */
-	/* TCP ports of the guest that are published: the host listens for them. Words as
+	const char *const *allow;	 /* [session, base] IPv4 prefixes, of a private network for
+					  * example, that a machine on nat may reach in addition to
+					  * what nat or `egress` opens */
+	struct microagent_egress egress; /* [session, base] the hosts that the machine may reach by
+					  * name; only for "nat" */
+	/* [session] TCP ports of the guest that are published: the host listens for them. Words as
 	 * microagent_check_publish() checks them. HOST is an address of this host, 127.0.0.1 by
 	 * default. */
 	const char *const *publish;
-	/* Vsock ports of the host to which the guest may connect: words as
-	 * microagent_check_listener() checks them. `mediation` is the port of the mediation, and
-	 * `vsock` has further ports. */
+	/* [session] Vsock ports of the host to which the guest may connect: words as
+	 * microagent_check_listener() checks them. `mediation` is the mediation channel, `vsock`
+	 * are further ports. */
 	const char *mediation;
-	bool mediation_optional; /* the machine may run without the mediation */
+	bool mediation_optional; /* [session] the machine may run without the mediation */
 	const char *const *vsock;
-	/* Further disks and shared directories: words as microagent_check_disk() and
+	/* Further disks, and [session] shared directories: words as microagent_check_disk() and
 	 * microagent_check_share() check them. A session can have more than 8 directories only if
 	 * its machine is booted with them. */
 	const char *const *disks, *const *shares;
-	bool share_anyway; /* a directory that holds keys, or the home directory, may be shared */
-	/* If set, and a shared directory is a git worktree, the guest also gets the directory that
-	 * all worktrees of the repository have in common, with its hooks and configuration. The
-	 * guest gets it at the path to which .git leads in the guest. Fails with ERR_INVALID if
-	 * .git is not as `git worktree add` makes it, or if the repository to which .git leads does
-	 * not lead back to this .git. Also fails with ERR_INVALID if the common directory is inside
-	 * another share, or another share is inside the common directory. */
+	bool share_anyway; /* [session] a directory that holds keys, or the home directory, may be
+			    * shared */
+	/* [session] If set, and a shared directory is a git worktree, the guest also gets the
+	 * directory that all worktrees of the repository have in common, with its hooks and
+	 * configuration. The guest gets it at the path to which .git leads in the guest. Fails with
+	 * ERR_INVALID if .git is not as `git worktree add` makes it, or if the repository to which
+	 * .git leads does not lead back to this .git. Also fails with ERR_INVALID if the common
+	 * directory holds another share or lies in one. */
 	bool share_git;
-	struct microagent_rates rates;
+	struct microagent_rates rates; /* [session] */
+	/* From the rows of src/contract/config_fields.def, by `make lists`: */
+	/* [session, base, pool] The memory of the machine in MiB: at least 64, at most the memory
+	 * of the host. The default is 512. */
+	int64_t memory_mib;
+	/* [session, base, pool] The number of the machine's processors: at least 1, at most the
+	 * number of the host's processors. The default is 2. For an emulated guest (TCG) the
+	 * default is 1, since all processors of an emulated guest run on one processor of the
+	 * host. */
+	int64_t cpus;
+	/* [session, base, template] How the processors of the guest run: kvm runs them by KVM, and
+	 * tcg emulates them. The default is auto, which is kvm if KVM works, and otherwise tcg.
+	 * Emulation is no security boundary. */
+	const char *accelerator;
+	/* Here the rows end. */
 };
 
 /* The parts of which a workspace is made. Zero and NULL are the defaults, so start from {0}.

@@ -125,16 +125,16 @@ struct microagent_warm_spec {
 };
 
 /* Makes a template of a base: boots a machine of the base, runs the commands of `run` in it, and
- * saves its memory and devices. The saved machine becomes a template only if a machine that is
- * restored from it can run commands. microagent_session_boot() restores sessions of the base from
- * the template instead of booting them, if they have the memory and processors of the template, and
- * no bridge, published ports, mediation, vsock ports or rates. Each session has an identity and
- * randomness of its own. If QEMU, the kernel, the guest's agent or the host has changed since the
- * template was made, sessions are booted, and microagent_session_describe() says why. A new
- * template replaces the old one only when the new one is complete. On success *base (may be NULL)
- * is what microagent_base_show() returns. ERR_CONFLICT if another call makes or drops the template
- * just now; ERR_UNSUPPORTED for macOS, or if the backend saves no machines. On failure the message
- * names the log, <state>/logs/base-NAME-TIME.log. */
+ * saves its memory and devices. The result becomes a template only if a machine that is restored
+ * from it runs commands. microagent_session_boot() restores sessions of the base from the template
+ * instead of booting them, if they have the memory and processors of the template, and nothing
+ * that only a boot can give to a machine, for example a bridge, published ports or rates. Each
+ * session has an identity and randomness of its own. If QEMU, the kernel, the guest's agent or the
+ * host has changed since the template was made, sessions are booted, and
+ * microagent_session_describe() says why. A new template replaces the old one only when the new one
+ * is complete. *base (may be NULL) is then what microagent_base_show() returns. ERR_CONFLICT if
+ * another call makes or drops the template just now; ERR_UNSUPPORTED for macOS, or if the backend
+ * saves no machines. On failure the message names the log, <state>/logs/base-NAME-TIME.log. */
 int microagent_base_warm(struct microagent *agent, const char *word,
 			 const struct microagent_warm_spec *spec, json_t **base, struct error *err);
 /* Drops the template of a base. Running sessions are not touched. ERR_NOT_FOUND if the base has no

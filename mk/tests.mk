@@ -24,12 +24,20 @@ $(BUILD)/unit/%: $(1)/%.c $(BUILD)/flags $(ALL_LIBS)
 endef
 $(foreach place,$(UNIT_PLACES),$(eval $(call test_below,$(place))))
 
-unit: $(UNIT) $(BUILD)/unit/print_tables
+# It writes a header of the library, and must be there before the library compiles.
+$(BUILD)/unit/print_fields: tests/unit/print_fields.c $(BUILD)/flags $(call lib,contract) $(call lib,base)
+	@mkdir -p $(@D)
+	$(call say,TEST )$(CC) $(CPPFLAGS) $(HOST_CFLAGS) -MMD -MP $(HOST_LDFLAGS) -o $@ $< $(call lib,contract) $(call lib,base) -ljansson
 
-# Writes what follows from the headers and the tables of fields and options: in the schemas, the manuals, the binding of
-# Python, and the library's list of what each backend has.
-lists: all standin $(BUILD)/unit/print_tables
+TABLES := $(BUILD)/unit/print_fields $(BUILD)/unit/print_tables
+unit: $(UNIT) $(TABLES)
+
+# Writes what follows from the headers and the tables of fields and options: members of a header, entries of schemas and
+# manuals, the binding of Python, and the library's list of what each backend has.
+lists: $(BUILD)/unit/print_fields
+	BUILD=$(BUILD) scripts/config-texts.py header
 	scripts/python-table.py
+	+$(MAKE) BUILD=$(BUILD) all standin $(BUILD)/unit/print_tables
 	BUILD=$(BUILD) scripts/config-texts.py
 	BUILD=$(BUILD) /usr/bin/python3 tests/e2e/capabilities.py
 	+$(MAKE) BUILD=$(BUILD) all

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes what the tables say of a config's fields, and of the options of a machine, into the schema and the manuals:
+"""Writes what the tables say of a config's fields, and of the options of a machine, into a header, the schema and the
+manuals:
 
+  include/microagent.h       the members of struct microagent_machine that are a field of the config with the same value
   schema/defs.json           of each field its place, its example, and, if its row has a description, the description.
                              A field that is read by its kind has its whole entry from its row.
   microagent-request(5)      the first paragraph of a field whose row has a description
   the manuals of microagent  the same paragraph at the option of a field that machines of the library have too, and the
                              options of a machine in the lists "Options of ..." of each command
 
-An entry that is missing is added behind the entry of the row above. With --check it changes nothing, names the files that
-are otherwise, and fails if there are any. It asks the programs in $BUILD (`make all unit`) for the tables."""
+An entry that is missing is added behind the entry of the row above. With `header` it writes the header alone, which other
+programs need before they compile. With --check it changes nothing, names the files that are otherwise, and fails if there
+are any. It asks the programs in $BUILD (`make all unit`) for the tables. `make lists` calls it."""
 
 import functools
 import json
@@ -23,6 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("BUILD") or ROOT / "build")
 DEFS = ROOT / "schema" / "defs.json"
+HEADER = ROOT / "include" / "microagent.h"
 REQUEST = ROOT / "docs" / "microagent-request.5.scd"
 # The pages that describe the options of a machine.
 HOMES = ("microagent-run", "microagent-network")
@@ -31,6 +35,26 @@ COLUMNS = 160
 
 def output_of(*words):
     return subprocess.run(list(map(str, words)), capture_output=True, text=True, check=True).stdout
+
+
+# --- the header -------------------------------------------------------------------------------------------------------
+
+TYPES = {"text": "const char *", "choice": "const char *", "number": "int64_t ", "flag": "bool "}
+BEGIN, END = "\t/* From the rows of src/contract/config_fields.def, by `make lists`: */\n", "\t/* Here the rows end. */\n"
+
+
+def member(field):
+    kinds = [kind.lower() for kind in re.findall(r"OF_(\w+)", field["machines"]) if kind != "WORKSPACE"]
+    text = f"{'[' + ', '.join(kinds) + '] ' if kinds else ''}{plain(field['description'])}\0*/"
+    lines = textwrap.wrap(text, 100 - 8 - 3, break_long_words=False, break_on_hyphens=False)
+    comment = "\n\t * ".join(lines).replace("\0", " ")
+    return f"\t/* {comment}\n\t{TYPES[field['kind']]}{field['member']};\n"
+
+
+def header(fields):
+    before, rest = HEADER.read_text().split(BEGIN)
+    members = "".join(member(field) for field in fields if "member" in field)
+    yield HEADER, before + BEGIN + members + END + rest.split(END, 1)[1]
 
 
 # --- the schema -------------------------------------------------------------------------------------------------------
@@ -141,7 +165,7 @@ def page_of_option(name, pages):
 
 
 def write_options(fields, options, pages):
-    described = {f"config.{field['key']}": field["description"] for field in fields if field["ofMachine"]}
+    described = {f"config.{field['key']}": field["description"] for field in fields if "member" in field}
     for at, option in enumerate(options):
         if option.get("field") not in described:
             continue
@@ -205,20 +229,29 @@ def manuals(fields, options):
         yield page.path, "\n".join(page.lines)
 
 
-def main(check):
-    tables = json.loads(output_of(BUILD / "unit" / "print_tables"))
+def texts(only_header):
+    """The files with their texts, in which defs.json is not laid out."""
+    fields = json.loads(output_of(BUILD / "unit" / "print_fields"))
+    yield from header(fields)
+    if not only_header:
+        yield from schema(fields)
+        yield from manuals(fields, json.loads(output_of(BUILD / "unit" / "print_tables"))["options"])
+
+
+def main(words):
     otherwise = []
-    for path, text in (*schema(tables["fields"]), *manuals(tables["fields"], tables["options"])):
+    for path, text in texts("header" in words):
         there = path.read_text()
         if there == text or path == DEFS and json.dumps(json.loads(there), ensure_ascii=False) == text:
             continue
         otherwise.append(str(path.relative_to(ROOT)))
-        if not check:
+        if "--check" not in words:
             path.write_text(text)
-    if check:
+    if "--check" in words:
         sys.exit(f"{', '.join(otherwise)}: not as the tables are; `make lists` writes them anew" if otherwise else 0)
     if str(DEFS.relative_to(ROOT)) in otherwise:
         subprocess.run([sys.executable, ROOT / "scripts" / "layout-schemas.py", DEFS], check=True)
 
 
-main(sys.argv[1:] == ["--check"])
+if __name__ == "__main__":
+    main(sys.argv[1:])

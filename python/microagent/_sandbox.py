@@ -114,13 +114,13 @@ class Sandbox:
 
     def __init__(self, base: str, *,
                  # Of the machine; scripts/python-table.py writes these:
-                 accelerator: Optional[str] = None, memory_mib: Optional[int] = None, cpus: Optional[int] = None,
                  network: Optional[str] = None, network_interface: Optional[str] = None,
                  allow: Optional[Sequence[str]] = None, egress: Optional[Egress] = None,
                  publish: Optional[Sequence[str]] = None, mediation: Optional[str] = None,
                  mediation_optional: bool = False, vsock: Optional[Sequence[str]] = None,
                  shares: Optional[Sequence[str]] = None, share_anyway: bool = False, share_git: bool = False,
-                 rates: Optional[Mapping[str, int]] = None,
+                 rates: Optional[Mapping[str, int]] = None, memory_mib: Optional[int] = None,
+                 cpus: Optional[int] = None, accelerator: Optional[str] = None,
                  # Of anything else:
                  share: Optional[Path] = None, share_at: Optional[str] = None, share_read_only: bool = False,
                  share_cache: Optional[str] = None, share_timeout_seconds: Optional[int] = None,

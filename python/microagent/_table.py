@@ -77,9 +77,6 @@ STRUCTS = {
     """,
     "microagent_machine": """
         const char *architecture;
-        const char *accelerator;
-        int64_t memory_mib;
-        int64_t cpus;
         const char *network;
         const char *network_interface;
         const char *const *allow;
@@ -93,6 +90,9 @@ STRUCTS = {
         bool share_anyway;
         bool share_git;
         struct microagent_rates rates;
+        int64_t memory_mib;
+        int64_t cpus;
+        const char *accelerator;
     """,
     "microagent_spec": """
         struct microagent_machine machine;

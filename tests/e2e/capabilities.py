@@ -39,10 +39,9 @@ def of_windows(place):
         return lists_of(said_by(hyperv.WINE, hyperv.SHIPPED, env=wine.env))
 
 
-def tables():
-    """What the tables of this tree say. The capabilities of Hyper-V are there too, since its supervisor runs under Wine
-    alone."""
-    return json.loads(subprocess.run([BUILD / "unit" / "print_tables"], capture_output=True, check=True).stdout)
+def printed_by(program):
+    """What a program of the unit tests prints of the tables of this tree."""
+    return json.loads(subprocess.run([BUILD / "unit" / program], capture_output=True, check=True).stdout)
 
 
 def fields_of_config():
@@ -58,7 +57,7 @@ def names_of_config(schema):
 def write():
     # A new feature is in no schema yet.
     document = {name: lists_of(said_by(program)) for name, program in NATIVE.items()}
-    document["windows-hyperv"] = lists_of(tables()["windows-hyperv"])
+    document["windows-hyperv"] = lists_of(printed_by("print_tables")["windows-hyperv"])  # its supervisor needs Wine
     features = list(dict.fromkeys(name for said in document.values() for name in said["features"]))
     changed = {STORED: document, SCHEMA / "capabilities.json": schema_check.load("capabilities"),
                SCHEMA / "request.json": schema_check.load("request")}

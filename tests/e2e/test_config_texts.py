@@ -21,18 +21,25 @@ def the_script():
 
 
 def page_of(script, place, text):
+    """A page of this text, in which "~" is a tab."""
     path = place / "microagent-run.1.scd"
-    path.write_text(text)
+    path.write_text(text.replace("~", "\t"))
     return script.Page(path)
 
 
-FIELD = {"key": "b", "kind": "text", "byItsKind": True, "hostFile": False, "ofMachine": True, "words": [], "most": 0,
-         "longest": 9, "sample": '"x"', "description": "The *second* field of _kvm_pvm_."}
+FIELD = {"key": "b", "kind": "text", "byItsKind": True, "hostFile": False, "words": [], "most": 0,
+         "longest": 9, "sample": '"x"', "description": "The *second* field of _kvm_pvm_.", "member": "b_of", "machines": "OF_SESSION | OF_POOL"}
 
 
 def test_schemas_and_manuals_are_as_the_tables_are():
     ran = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True, check=False, env={"BUILD": str(BUILD)})
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+def test_the_member_of_a_field():
+    script = the_script()
+    assert script.member(FIELD) == "\t/* [session, pool] The second field of kvm_pvm. */\n\tconst char *b_of;\n"
+    assert script.member({**FIELD, "machines": "OF_WORKSPACE", "kind": "flag"}) == "\t/* The second field of kvm_pvm. */\n\tbool b_of;\n"
 
 
 def test_the_entry_of_a_field_in_the_schema():
@@ -43,24 +50,28 @@ def test_the_entry_of_a_field_in_the_schema():
         script.schema_entry({**FIELD, "byItsKind": False}, None)
 
 
+def text_of(page):
+    return "\n".join(page.lines).replace("\t", "~")
+
+
 def test_a_new_entry_comes_behind_that_of_the_row_above(tmp_path):
     script = the_script()
-    page = page_of(script, tmp_path, "# CONFIG\n\n*a*\n\tText\n\tof a.\n\n\tMore of a.\n\n*c*\n\tText of c.\n")
+    page = page_of(script, tmp_path, "# CONFIG\n\n*a*\n~Text\n~of a.\n\n~More of a.\n\n*c*\n~Text of c.\n")
     fields = [{"key": "a", "description": "Text of a."}, FIELD, {"key": "c", "description": "Changed."}]
     script.write_request(fields, page)
-    assert page.lines == ["# CONFIG", "", "*a*", "\tText", "\tof a.", "", "\tMore of a.", "",
-                          "*b*", "\tThe *second* field of _kvm_pvm_.", "", "*c*", "\tChanged.", ""]
+    assert text_of(page) == ("# CONFIG\n\n*a*\n~Text\n~of a.\n\n~More of a.\n\n*b*\n~The *second* field of _kvm_pvm_.\n\n"
+                             "*c*\n~Changed.\n")
 
 
 def test_a_new_option_is_described_and_listed(tmp_path):
     script = the_script()
-    run = page_of(script, tmp_path, "# COMMANDS\n\n*run* _CMD_\n\tRuns.\n\n\tOptions of this page: *--first* (one), *--third*.\n\n"
-                  "# OPTIONS\n\n*-f*, *--first* _N_\n\tOne.\n\n*--third*\n\tThree.\n")
-    pages = {"microagent-run": run, "microagent-network": script.Page(tmp_path / "microagent-run.1.scd")}
+    page = page_of(script, tmp_path, "# COMMANDS\n\n*run* _CMD_\n~Runs.\n\n~Options of this page: *--first* (one), *--third*.\n\n"
+                   "# OPTIONS\n\n*-f*, *--first* _N_\n~One.\n\n*--third*\n~Three.\n")
+    pages = {name: page for name in script.HOMES}
     options = [{"name": "first", "value": "N"}, {"name": "second", "value": "TEXT", "field": "config.b"}, {"name": "third"}]
     script.options_of_command = lambda _name: ["first", "second", "third"]
     script.write_options([FIELD], options, pages)
-    script.write_lists(options, {"microagent-run": run, "microagent-network": run})
-    assert "\tOptions of this page: *--first* (one), *--second*, *--third*." in run.lines
-    at = run.lines.index("*--second* _TEXT_")
-    assert run.lines[at - 2:at + 4] == ["\tOne.", "", "*--second* _TEXT_", "\tThe *second* field of _kvm_pvm_.", "", "*--third*"]
+    script.write_lists(options, pages)
+    assert text_of(page) == ("# COMMANDS\n\n*run* _CMD_\n~Runs.\n\n~Options of this page: *--first* (one), *--second*, *--third*.\n\n"
+                             "# OPTIONS\n\n*-f*, *--first* _N_\n~One.\n\n*--second* _TEXT_\n~The *second* field of _kvm_pvm_.\n\n"
+                             "*--third*\n~Three.\n")
