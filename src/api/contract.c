@@ -12,7 +12,7 @@
 
 /* The text of backends.json: {BACKEND: {commands, networks, features, refusals}}. Each entry is
  * what the supervisor of this backend printed when this library was built. The file is written by
- * tests/e2e/capabilities.py. */
+ * `make lists`. */
 extern const char stored_backends[];
 
 /* Puts the list said[key] into `entry`. If `said` has no such list, puts an empty list. */
