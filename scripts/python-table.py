@@ -113,7 +113,7 @@ def table(include):
 KINDS = {"const char *": "Optional[str] = None", "int64_t ": "Optional[int] = None", "bool ": "bool = False",
          "const char *const *": "Optional[Sequence[str]] = None", "struct microagent_egress ": "Optional[Egress] = None",
          "struct microagent_rates ": "Optional[Mapping[str, int]] = None"}
-BEGIN, END = "# Of the machine; scripts/python-table.py writes these:", "# Of anything else:"
+BEGIN, END = "# The parameters for the machine, which scripts/python-table.py writes:", "# All other parameters:"
 
 
 def fields_of_sessions():

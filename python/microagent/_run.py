@@ -38,14 +38,14 @@ def run(command: Optional[Command] = None, *, stdin: Optional[Bytes] = None, tim
         env: Optional[Mapping[str, str]] = None, user: Optional[str] = None, stdout_cap: int = CAP,
         stderr_cap: int = CAP, check: bool = False, image: Optional[Path] = None, kernel: Optional[Path] = None,
         initrd: Optional[Path] = None, no_disk: bool = False,
-        # Of the machine; scripts/python-table.py writes these:
+        # The parameters for the machine, which scripts/python-table.py writes:
         architecture: Optional[str] = None, network: Optional[str] = None, network_interface: Optional[str] = None,
         allow: Optional[Sequence[str]] = None, egress: Optional[Egress] = None, publish: Optional[Sequence[str]] = None,
         mediation: Optional[str] = None, mediation_optional: bool = False, vsock: Optional[Sequence[str]] = None,
         disks: Optional[Sequence[str]] = None, shares: Optional[Sequence[str]] = None, share_anyway: bool = False,
         share_git: bool = False, rates: Optional[Mapping[str, int]] = None, memory_mib: Optional[int] = None,
         cpus: Optional[int] = None, accelerator: Optional[str] = None,
-        # Of anything else:
+        # All other parameters:
         bundles: Optional[Sequence[str]] = None, backend: Optional[str] = None, state_dir: Optional[Path] = None) -> Result:
     """A machine for one command: made, booted, run and ended, of which nothing stays, also when this process is killed.
 

@@ -113,7 +113,7 @@ class Sandbox:
     """
 
     def __init__(self, base: str, *,
-                 # Of the machine; scripts/python-table.py writes these:
+                 # The parameters for the machine, which scripts/python-table.py writes:
                  network: Optional[str] = None, network_interface: Optional[str] = None,
                  allow: Optional[Sequence[str]] = None, egress: Optional[Egress] = None,
                  publish: Optional[Sequence[str]] = None, mediation: Optional[str] = None,
@@ -121,7 +121,7 @@ class Sandbox:
                  shares: Optional[Sequence[str]] = None, share_anyway: bool = False, share_git: bool = False,
                  rates: Optional[Mapping[str, int]] = None, memory_mib: Optional[int] = None,
                  cpus: Optional[int] = None, accelerator: Optional[str] = None,
-                 # Of anything else:
+                 # All other parameters:
                  share: Optional[Path] = None, share_at: Optional[str] = None, share_read_only: bool = False,
                  share_cache: Optional[str] = None, share_timeout_seconds: Optional[int] = None,
                  no_share: bool = False, cold: bool = False, disk_quota_mib: Optional[int] = None,
