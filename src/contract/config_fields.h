@@ -58,8 +58,10 @@ struct config_field {
 	bool has_default; /* true: the canonical form always has the field */
 	bool host_file;	  /* true: the field is a path of the host, which is recorded as an absolute
 			   * path */
-	bool said_anew;	  /* true: each request sets the field, so the field is not compared with
-			   * the record */
+	bool said_anew;	  /* each request sets the field, so the field is not compared with the
+			   * record */
+	/* Every backend has the field, which is therefore no feature and has no `sample`. */
+	bool every_backend;
 	enum config_saved saved;
 	const char *unsaved; /* the reason why a machine with this field cannot be saved, for
 			      * messages: "a second disk" */
@@ -68,14 +70,14 @@ struct config_field {
 	 * "@" stands for the drive of an absolute path. NULL: every backend has the field, or
 	 * refusals.c asks for its features. */
 	const char *sample;
-	bool every_backend; /* every backend has the field, which is therefore no feature */
 	/* For a field that only QEMU's backend supports: the sentence with which all other backends
 	 * refuse the field. NULL: each backend decides by its own checks whether it supports the
 	 * field. */
 	const char *qemu_alone;
 	/* The first paragraph of the field's entry in microagent-request(5), in the markup of scdoc.
-	 * scripts/config-texts.py writes it there and into the schema. NULL: both are written by
-	 * hand. A field that is read by its kind has a description. */
+	 * scripts/config-texts.py writes it there and into the schema, and that of a MACHINE_FIELD
+	 * into microagent.h and to the field's option too. NULL: all these are written by hand. A
+	 * field that is read by its kind has a description. */
 	const char *description;
 };
 /* The fields, in the order of config_fields.def. */
