@@ -102,6 +102,44 @@ static inline void check_mode(int dir, const char *path, mode_t mode)
 			 (unsigned)mode);
 }
 
+/* Appends each file of a directory: its type, mode, path and contents. */
+static inline void describe_dir(int fd, const char *parent, struct buf *out)
+{
+	struct dirent **names = NULL;
+	autofree char *self = NULL;
+	struct error err = {0};
+	int count;
+
+	assert_true(asprintf(&self, "/proc/self/fd/%d", fd) > 0);
+	count = scandir(self, &names, NULL, alphasort);
+	for (int i = 0; i < count; i++) {
+		const char *name = names[i]->d_name;
+		autobuf struct buf text = BUF_INIT(0);
+		autofree char *path = NULL;
+		char target[256] = "";
+		struct stat st;
+
+		assert_true(asprintf(&path, "%s%s%s", parent, *parent ? "/" : "", name) > 0);
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+			free(names[i]);
+			continue;
+		}
+		assert_int_equal(fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+		if (S_ISREG(st.st_mode))
+			assert_ok(path_read_file_at(fd, name, &text, &err));
+		if (S_ISLNK(st.st_mode))
+			assert_true(readlinkat(fd, name, target, sizeof(target) - 1) > 0);
+		assert_ok(buf_printf(out, &err, "%o %s %s%s\n", (unsigned)st.st_mode, path,
+				     buf_string(&text), target));
+		if (S_ISDIR(st.st_mode)) {
+			autoclose int below = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			describe_dir(below, path, out);
+		}
+		free(names[i]);
+	}
+	free(names);
+}
+
 /* --- the list -------------------------------------------------------------------------------- */
 
 struct bed_record {
@@ -242,7 +280,7 @@ static inline void upper_opaque(struct bed *bed, const char *path, mode_t mode)
 
 /* --- the comparison -------------------------------------------------------------------------- */
 
-static inline void bed_compare(struct bed *bed)
+static inline void bed_compare_with(struct bed *bed, mode_t mask)
 {
 	struct error err = {0};
 	autoclose int fd = fd_memfd("claims", buf_bytes(&bed->claims), bed->claims.len, &err);
@@ -254,8 +292,12 @@ static inline void bed_compare(struct bed *bed)
 					     .claims = &bed->read,
 					     .tree = bed->tree,
 					     .host = bed->host,
-					     .umask = 022};
+					     .umask = mask};
 	assert_ok(review_compare(&inputs, &bed->changes, &err));
+}
+static inline void bed_compare(struct bed *bed)
+{
+	bed_compare_with(bed, 022);
 }
 
 /* Returns the changes as lines: kind, type, path, "< from", "left out", and the state on the host

@@ -126,44 +126,6 @@ static void check_result(json_t *result, const char *applied, const char *confli
 	json_decref(result);
 }
 
-/* Appends each file of a directory: its type, mode, path and contents. */
-static void describe_dir(int fd, const char *parent, struct buf *out)
-{
-	struct dirent **names = NULL;
-	autofree char *self = NULL;
-	struct error err = {0};
-	int count;
-
-	assert_true(asprintf(&self, "/proc/self/fd/%d", fd) > 0);
-	count = scandir(self, &names, NULL, alphasort);
-	for (int i = 0; i < count; i++) {
-		const char *name = names[i]->d_name;
-		autobuf struct buf text = BUF_INIT(0);
-		autofree char *path = NULL;
-		char target[256] = "";
-		struct stat st;
-
-		assert_true(asprintf(&path, "%s%s%s", parent, *parent ? "/" : "", name) > 0);
-		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
-			free(names[i]);
-			continue;
-		}
-		assert_int_equal(fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
-		if (S_ISREG(st.st_mode))
-			assert_ok(path_read_file_at(fd, name, &text, &err));
-		if (S_ISLNK(st.st_mode))
-			assert_true(readlinkat(fd, name, target, sizeof(target) - 1) > 0);
-		assert_ok(buf_printf(out, &err, "%o %s %s%s\n", (unsigned)st.st_mode, path,
-				     buf_string(&text), target));
-		if (S_ISDIR(st.st_mode)) {
-			autoclose int below = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-			describe_dir(below, path, out);
-		}
-		free(names[i]);
-	}
-	free(names);
-}
-
 static char *describe(const struct bed *bed)
 {
 	autobuf struct buf text = BUF_INIT(0);
@@ -189,6 +151,8 @@ static void begin_with_all_kinds(struct bed *bed, void **state)
 	put_dir(bed->host, "to file/d", 0755);
 	put_file(bed->host, "to file/d/below", "x1", 0644);
 	put_file(bed->host, "to file/moved out", "moved out", 0644);
+	put_dir(bed->host, "to file/dir out", 0755);
+	put_file(bed->host, "to file/dir out/f", "in dir out", 0644);
 	put_dir(bed->host, "dir", 0755);
 	put_file(bed->host, "dir/f", "f", 0644);
 	put_dir(bed->host, "a", 0755);
@@ -216,6 +180,7 @@ static void begin_with_all_kinds(struct bed *bed, void **state)
 	upper_file(bed, "to file", "now a file", 0644);
 	upper_file(bed, "was in to file", "moved out", 0644);
 	upper_link(bed, "to link", "added");
+	upper_moved(bed, "out", "/to file/dir out", 0755);
 	whiteout(bed, "a");
 	upper_moved(bed, "b", "/a", 0755);
 	upper_dir(bed, "b/sub", 0700);
@@ -239,6 +204,8 @@ static const char wanted[] = "100644 added new\n"
 			     "100755 mode text\n"
 			     "100644 new name long text\n"
 			     "100600 new name 2 longer text\n"
+			     "40755 out \n"
+			     "100644 out/f in dir out\n"
 			     "40755 to dir \n"
 			     "100644 to dir/f \n"
 			     "100644 to file now a file\n"

@@ -47,8 +47,8 @@ struct plan {
 	enum choice choice;
 	enum outcome outcome;
 	const char *why;
-	size_t replaced; /* the position of the change by which the directory of a removed file
-			  * becomes a file; REVIEW_NONE: none */
+	size_t replaced; /* the position of the change by which a directory above the removed or
+			  * old path becomes a file; REVIEW_NONE: none */
 };
 
 struct applying {
@@ -159,11 +159,10 @@ static enum choice choose(const struct review_change *change, enum review_named 
 	return change->by && named == REVIEW_NAMED_ALL ? UNNAMED : CHOSEN;
 }
 
-/* Calls use() for each change of a directory above the path. */
-static int each_above(struct applying *a, size_t i,
+/* Calls use() for each change of a directory above `path`, a path of the change at `i`. */
+static int each_above(struct applying *a, size_t i, const char *path,
 		      void (*use)(struct applying *a, size_t i, size_t above))
 {
-	const char *path = a->changes[i].path;
 	autofree char *above = strdup(path);
 
 	if (!above)
@@ -209,11 +208,15 @@ static int choose_all(struct applying *a)
 	if (review_selection_check(&selection, a->err) < 0)
 		return -1;
 	for (size_t i = 0; i < a->count; i++) {
+		const struct review_change *change = &a->changes[i];
+
 		if (a->plans[i].choice != CHOSEN)
 			continue;
-		if (a->changes[i].new.type && each_above(a, i, need) < 0)
-			return -1;
-		if (a->changes[i].kind == REVIEW_REMOVED && each_above(a, i, note_replaced) < 0)
+		if ((change->new.type &&each_above(a, i, change->path, need) < 0) ||
+		    (change->kind == REVIEW_REMOVED &&
+		     each_above(a, i, change->path, note_replaced) < 0) ||
+		    (change->kind == REVIEW_RENAMED &&
+		     each_above(a, i, change->from, note_replaced) < 0))
 			return -1;
 	}
 	return 0;
