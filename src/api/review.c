@@ -234,13 +234,17 @@ static int list_changes(struct work *work, struct reviewed *r, const char *const
 {
 	auto_review_selection struct review_selection selection = {0};
 	json_auto_t *row = review_changes_json(&r->changes, err);
+	json_auto_t *named = json_array();
 
 	if (!row || review_selection_read(paths, count, &selection, err) < 0)
 		return -1;
-	for (size_t i = r->changes.count; i-- > 0;)
-		if (review_selection_find(&selection, &r->changes.changes[i]) == REVIEW_NOT_NAMED)
-			json_array_remove(json_object_get(row, "changes"), i);
+	for (size_t i = 0; i < r->changes.count; i++)
+		if (review_selection_find(&selection, &r->changes.changes[i]) != REVIEW_NOT_NAMED &&
+		    json_array_append(named, json_array_get(json_object_get(row, "changes"), i)) <
+			    0)
+			return error_errno(err, ENOMEM, "changes");
 	if (review_selection_check(&selection, err) < 0 ||
+	    json_put(row, "changes", json_incref(named), err) < 0 ||
 	    (r->host < 0 &&
 	     json_put(row, "error", json_string_lossy(r->host_error.msg, strlen(r->host_error.msg)),
 		      err) < 0))

@@ -35,8 +35,8 @@ void share_git_free(struct share_git *git);
 #define auto_share_git __attribute__((cleanup(share_git_free)))
 
 /* Appends the missing common directories to `shares`, an array of {"path", "mountpoint", "mode",
- * ..., "tag"}. A common directory gets the settings of the share whose .git leads to it, but no
- * cache if that share does not say which cache to use. ERR_INVALID: share_git_find() has failed, or
+ * ..., "tag"}. A common directory gets the settings of the share whose .git leads to it. If that
+ * share has neither "cache" nor "timeoutSeconds", the common directory gets "cache":"none". ERR_INVALID: share_git_find() has failed, or
  * a common directory contains one of the shares or is in one of them. After a failure, some
  * directories may have been appended. */
 int share_git_add(json_t *shares, struct error *err);

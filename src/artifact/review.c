@@ -38,11 +38,10 @@ static struct review_file *add_file(struct review *r, char **path, const struct 
 				    struct error *err)
 {
 	if (r->count >= limit_get(LIMIT_REVIEW_FILES)) {
-		error_set(
-			err, ERR_UNAVAILABLE,
-			"the directory has more than %" PRIu64
-			" files, the most that are taken for a review: share a smaller directory",
-			limit_get(LIMIT_REVIEW_FILES));
+		error_set(err, ERR_UNAVAILABLE,
+			  "the directory has more than %" PRIu64
+			  " files, the most that are taken for a review: share a smaller directory",
+			  limit_get(LIMIT_REVIEW_FILES));
 		return NULL;
 	}
 	if (r->count == r->room) {
@@ -56,6 +55,7 @@ static struct review_file *add_file(struct review *r, char **path, const struct 
 		r->files = more;
 		r->room = room;
 	}
+	r->unsettled = r->unsettled || nanoseconds(file_changed(st)) >= r->settled;
 	r->files[r->count] =
 		(struct review_file){.path = steal_ptr(path),
 				     .type = type,

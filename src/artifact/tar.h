@@ -85,8 +85,9 @@ int tar_failed(const struct tar_reading *tar, struct error *err);
  * -1. */
 int tar_out_of_memory(struct error *err);
 
-/* Returns 1 if the archive has a file with the name `name`, 0 if not, or -1 with err set. Ignores
- * "./" at the beginning of a name in the archive. */
+/* Reads on to the next entry with the name `name`, of any type. Returns 1 if there is one: the next
+ * read then gives its contents. Returns 0 if no later entry has the name, or -1 with err set.
+ * Ignores "./" at the beginning of a name in the archive. */
 int tar_has(struct tar_reading *tar, const char *name, struct error *err);
 /* Checks that the archive contains only files, hard links and directories. Otherwise fails with
  * ERR_INVALID. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The definitions on which the host and the agent of a guest must agree: the ports, and the binary
- * frames of streaming mode. A frame (base/frame.h) whose first byte is '{' is JSON. Any other frame
- * has this layout:
+ * frames of streaming mode. If the payload of a frame (base/frame.h) begins with '{', it is JSON.
+ * Any other payload has this layout:
  *
- *   type (1 byte), request number (8 bytes, big-endian), raw bytes up to the frame's end
+ *   type (1 byte), request number (8 bytes, big-endian), raw bytes up to the payload's end
  *
  * docs/agent-protocol.md describes the JSON and the order of messages.
  */

@@ -37,8 +37,9 @@ struct marks {
 	bool within; /* a part of a long line was read, and more parts follow */
 };
 
-/* Stores the digest of one line of the log. Skips lines without a digest. Does not check the log
- * itself, because audit_verify() does that. */
+/* Takes one line of the audit log. If the line is a `telemetry.digest`, stores the length and the
+ * digest of telemetry.jsonl that it records. Ignores all other lines. Does not check the log itself,
+ * because audit_verify() does that. */
 static int take_telemetry_line(void *data, const char *text, size_t len, struct error *err)
 {
 	struct marks *marks = data;

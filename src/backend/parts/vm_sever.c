@@ -236,7 +236,7 @@ int vm_end_all(struct vm *vm, struct error *err)
 
 /* --- requests to the broker ------------------------------------------------------------------- */
 
-/* Writes the descriptors that the broker needs to `fds`, and returns their number. With the VMM's
+/* Fills `fds` with the descriptors that the broker needs, and returns their number. With the VMM's
  * pidfd the broker takes copies of the VMM's sockets. With the workspace and the lease the broker
  * starts a virtiofsd. With the control socket the broker takes down a tap. */
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS])

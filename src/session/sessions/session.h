@@ -108,10 +108,11 @@ int session_make_booted(const struct microagent *agent, const struct base *base,
  * destroyed for another reason, it stays marked, and the next sweep removes it. */
 void session_unmake(struct microagent_session *session, struct error *err);
 
-/* Opens the base that the spec names, and calls `fn` to make a session of this base. */
+/* Makes a session of the open base `base`. */
 typedef int session_maker(struct microagent *agent, const struct base *base,
 			  const struct microagent_session_spec *spec,
 			  struct microagent_session **out, struct error *err);
+/* Opens the base that the spec names, and calls `fn` to make a session of this base. */
 int session_make_with(struct microagent *agent, const struct microagent_session_spec *spec,
 		      session_maker *fn, struct microagent_session **out, struct error *err);
 

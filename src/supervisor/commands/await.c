@@ -17,7 +17,8 @@
 #include "supervisor/handover/ticket.h"
 #include "supervisor/live/outcome.h"
 
-/* The most bytes of a line of the report: a result with two streams of escaped bytes. */
+/* The largest length in bytes of a line of the report. The longest line is the result of a command,
+ * which has stdout and stderr as JSON strings with escaped bytes. */
 #define REPORT_LINE_MAX (64u << 20)
 
 struct await {

@@ -397,8 +397,8 @@ int live_share(struct live *live, const json_t *request, struct control_client *
  * mounted the shares. Otherwise `said` is the guest's reason for its failure. */
 void live_share_mounted(struct live *live, const char *said);
 
-/* Answers the client that waits for a share that its request has failed. `how` says what happened
- * to the machine, for example "was quarantined". */
+/* If a client waits for a share, tells the client that its request has failed. `how` says what
+ * happened to the machine, for example "was quarantined". */
 void live_share_cut(struct live *live, const char *how);
 
 /* In live_network.c: handles {"command":"network","change":CHANGE,...}. CHANGE is "allow" or "deny"
@@ -409,8 +409,8 @@ int live_network(struct live *live, const json_t *request, struct control_client
 /* Handles the guest's answer to the request to publish a port. If `said` is NULL, the guest listens
  * for the published port. Otherwise `said` is the guest's reason for its failure. */
 void live_published(struct live *live, const char *said);
-/* Answers the client that waits for a change of the network that its request has failed. `how` says
- * what happened to the machine, for example "was quarantined". */
+/* If a client waits for a change of the network, tells the client that its request has failed. `how`
+ * says what happened to the machine, for example "was quarantined". */
 void live_network_cut(struct live *live, const char *how);
 
 /* live_quarantine.c */

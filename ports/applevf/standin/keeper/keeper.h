@@ -22,7 +22,10 @@ struct serial_port {
 struct vsock_ends {
 	int vhost; /* a socket to QEMU; -1: there is no vsock device */
 	int listen;
-	int table; /* a memfd with an array of struct host_port, whose ports change */
+	/* A memfd that is shared with the framework: an array of struct host_port, the ports of the
+	 * host to which the guest may connect. The framework changes the entries while the machine
+	 * runs. */
+	int table;
 };
 
 struct share_ends {
