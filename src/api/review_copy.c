@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "api/api.h"
 #include "base/cleanup.h"
@@ -63,6 +64,23 @@ json_t *reviews_describe(const struct workspace *ws, struct error *err)
 	return steal_ptr(&reviews);
 }
 
+/* Opens a file of a review. Returns a descriptor, which the caller closes, or -1 with an error, whose
+ * errnum is ENOENT if there is no such file. */
+static int open_file(int dir, const char *name, struct error *err)
+{
+	autoclose int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", name);
+	if (!S_ISREG(st.st_mode))
+		return error_set(
+			err, ERR_CONFLICT,
+			"%s is not a regular file, so it is not what microagent made: make the machine anew",
+			name);
+	return steal_fd(&fd);
+}
+
 static int require_digest(int fd, const char *name, const char *digest, struct error *err)
 {
 	char found[DIGEST_TEXT];
@@ -85,11 +103,12 @@ static const struct {
 static int require_file(const json_t *review, size_t which, int dir, struct error *err)
 {
 	char name[BUNDLE_FILE_NAME];
+	struct error why = {0};
 
 	review_file_name(json_text(review, "name", ""), digested[which].suffix, name);
-	autoclose int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	autoclose int fd = open_file(dir, name, &why);
 	if (fd < 0)
-		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", name);
+		return why.errnum == ENOENT ? 0 : error_copy(err, &why);
 	return require_digest(fd, name, json_text(review, digested[which].key, ""), err);
 }
 
@@ -116,13 +135,13 @@ static int copy_file(const json_t *review, size_t which, int from, int to, enum 
 	autoclose int source = -1, copy = -1;
 
 	review_file_name(json_text(review, "name", ""), digested[which].suffix, name);
-	source = openat(from, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (source < 0)
-		return error_errno(err, errno, "%s", name);
-	if (clone_with_digest(source, to, name, NULL, err) < 0)
+	source = open_file(from, name, err);
+	if (source < 0 || clone_with_digest(source, to, name, NULL, err) < 0)
 		return -1;
-	copy = openat(to, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (copy < 0 || (sync == STORE_SYNC && file_sync(copy) < 0))
+	copy = open_file(to, name, err);
+	if (copy < 0)
+		return -1;
+	if (sync == STORE_SYNC && file_sync(copy) < 0)
 		return error_errno(err, errno, "%s", name);
 	return require_digest(copy, name, json_text(review, digested[which].key, ""), err);
 }

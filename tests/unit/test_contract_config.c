@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "contract/config_fields.h"
 #include "contract/request.h"
 
 #define LEAST "\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"/s\""
@@ -504,9 +505,57 @@ static void another_spelling_of_the_state_directory(void **state)
 	config_free(&recorded);
 }
 
+/* Returns the config of a machine that could be saved but for `count` reviewed directories. */
+static void config_with_reviews(size_t count, char *out, size_t room)
+{
+	int len = snprintf(
+		out, room,
+		LEAST ",\"rootfsBase\":\"/b\",\"hotplug\":true,\"network\":{\"mode\":\"isolated\"},"
+		      "\"bundles\":[");
+
+	for (size_t i = 0; i < count; i++)
+		len += snprintf(out + len, room - (size_t)len,
+				"%s{\"name\":\"r%zu\",\"kind\":\"review\",\"path\":\"/d\","
+				"\"mountpoint\":\"/m%zu\"}",
+				i ? "," : "", i, i);
+	snprintf(out + len, room - (size_t)len, "]");
+}
+
+/* The disks of bundles are plugged into a restored machine, whose port has room for eight. */
+static void bundles_come_later(void **state)
+{
+	static const struct {
+		size_t count;
+		const char *saved, *restored;
+	} rows[] = {
+		{1, "a bundle", NULL},
+		{8, "a bundle", NULL},
+		{9, "a bundle", "more bundles than a running machine can get"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char config[4096];
+		struct request request;
+		const char *restored;
+
+		config_with_reviews(rows[i].count, config, sizeof(config));
+		request = decode(config);
+		assert_string_equal(config_saving_obstacle(request.config.normalised, false),
+				    rows[i].saved);
+		restored = config_saving_obstacle(request.config.normalised, true);
+		if (rows[i].restored)
+			assert_string_equal(restored, rows[i].restored);
+		else
+			assert_null(restored);
+		request_free(&request);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bundles_come_later),
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(defaults_within_a_small_host),
 		cmocka_unit_test(open_cpus_are_settled_once),

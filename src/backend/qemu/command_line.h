@@ -103,11 +103,11 @@ struct machine {
 	bool saved;
 	bool restored; /* the machine boots no kernel, and waits until a state is loaded */
 	bool ram_root; /* there is no root disk, so the first of `disks` is /dev/vda */
-	const struct machine_disk *disks;
-	size_t disk_count;
-	/* The disks are plugged in only when the machine runs. Until then QEMU has only their
+	/* The entries of `disks` are plugged in only when the machine runs. Until then QEMU has only their
 	 * nodes. */
 	bool disks_later;
+	const struct machine_disk *disks;
+	size_t disk_count;
 	const struct machine_share *shares;
 	size_t share_count;
 	const struct machine_link *links;

@@ -219,15 +219,33 @@ static int unpack_bundle(const json_t *json, struct bundle *bundle, struct error
 	return digest_of(bundle->fd, DIGEST_FILE, bundle->disk, err);
 }
 
+/* Opens a file that prepare has made in the workspace's directory. The live supervisor of an earlier
+ * machine may have put something else there, and a guest may have taken it over: for example a FIFO, at
+ * which the computation of a digest would wait. */
+static int open_made_file(const struct workspace *ws, const char *name, struct error *err)
+{
+	autoclose int fd = openat(ws->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", name);
+	if (!S_ISREG(st.st_mode))
+		return error_set(
+			err, ERR_CONFLICT,
+			"%s is not a regular file, so it is not what prepare made: make the machine anew",
+			name);
+	return steal_fd(&fd);
+}
+
 static int open_review_file(const struct workspace *ws, const json_t *json, const char *suffix,
 			    char digest[DIGEST_TEXT], struct error *err)
 {
 	char name[BUNDLE_FILE_NAME];
 
 	review_file_name(json_text(json, "name", ""), suffix, name);
-	autoclose int fd = openat(ws->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	autoclose int fd = open_made_file(ws, name, err);
 	if (fd < 0)
-		return error_errno(err, errno, "%s", name);
+		return -1;
 	if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
 		return error_prefix(err, "%s", name);
 	return steal_fd(&fd);
@@ -382,12 +400,10 @@ static void open_bundle(const json_t *json, const struct workspace *ws, struct b
 
 	bundle_file_name(json, name);
 	bundle->list = -1;
-	bundle->fd = ws->fd < 0
-			     ? -1
-			     : openat(ws->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	bundle->fd = ws->fd < 0 ? error_errno(&bundle->error, ENOENT, "%s", name)
+				: open_made_file(ws, name, &bundle->error);
 	if (bundle->fd < 0)
-		error_errno(&bundle->error, ws->fd < 0 ? ENOENT : errno, "%s, which prepare made",
-			    name);
+		error_prefix(&bundle->error, "a file that prepare made");
 	else if (digest_of(bundle->fd, DIGEST_FILE, bundle->disk, &bundle->error) < 0)
 		error_prefix(&bundle->error, "%s", name);
 	else if (bundle_kind(json) == BUNDLE_REVIEW)
