@@ -204,7 +204,7 @@ char *microagent_git_outside(const char *word, const char *at)
 
 	if (at)
 		(void)share_git_find(word, at, &git, NULL);
-	else if (share_word_parse(word, &said, NULL) == 0)
+	else if (share_word_parse(word, &said, NULL) == 0 && !share_word_is_review(&said))
 		(void)share_git_find(said.dir, said.mountpoint, &git, NULL);
 	return steal_ptr(&git.common);
 }

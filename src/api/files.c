@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "contract/kind.h"
+#include "contract/request.h"
 #include "store/disk_file.h"
 
 #define COPY_NAME "disk.ext4"
@@ -196,8 +197,7 @@ int files_with_root(struct microagent *agent, const char *name,
 					.with_root = fn,
 					.data = data};
 
-	return subject_open(agent, name, &s, err) < 0 ? -1
-						       : read_subject(agent, &s, &reading, err);
+	return subject_open(agent, name, &s, err) < 0 ? -1 : read_subject(agent, &s, &reading, err);
 }
 
 /* --- copying --------------------------------------------------------------------------------- */
@@ -473,9 +473,12 @@ static int put_declared(json_t *answer, const char *key, const json_t *declared,
 	{
 		json_t *copy = json_deep_copy(item);
 
+		bool review = bundle_kind(item) == BUNDLE_REVIEW;
+
+		/* An entry for a review has its kind already, and no mode. */
 		if (json_array_append_new(list, copy) < 0 ||
-		    (read_only && json_put_string(copy, "mode", "ro", err) < 0) ||
-		    json_put_string(copy, "kind", kind, err) < 0)
+		    (read_only && !review && json_put_string(copy, "mode", "ro", err) < 0) ||
+		    (!review && json_put_string(copy, "kind", kind, err) < 0))
 			return error_errno(err, ENOMEM, "artifacts");
 	}
 	return 0;

@@ -129,6 +129,30 @@ static size_t count_reviews(const json_t *bundles)
 	return count;
 }
 
+static bool is_below_mountpoint(const json_t *bundle, const char *path)
+{
+	const char *mountpoint = json_text(bundle, "mountpoint", "");
+	size_t len = strlen(mountpoint);
+
+	return strncmp(path, mountpoint, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
+/* Returns true for a relative path, and for an absolute path below any reviewed directory. */
+static bool is_in_a_review(const json_t *bundles, const char *path)
+{
+	const json_t *bundle;
+	size_t i;
+
+	if (*path != '/')
+		return true;
+	json_array_foreach(bundles, i, bundle)
+	{
+		if (bundle_kind(bundle) == BUNDLE_REVIEW && is_below_mountpoint(bundle, path))
+			return true;
+	}
+	return false;
+}
+
 /* Chooses the paths that belong to one reviewed directory, and makes them relative to it. An
  * absolute path is one of the guest. Stores the paths in `out`, which has room for all of them; they
  * point into `paths`. */
@@ -149,8 +173,7 @@ static int choose_paths(const json_t *bundle, const char *const *paths, bool onl
 					"%.300s could be in each of the machine's reviewed directories: write its path in the guest, like %.200s/%.300s",
 					path, mountpoint, path);
 			out[(*count)++] = path;
-		} else if (strncmp(path, mountpoint, len) == 0 &&
-			   (path[len] == '/' || path[len] == '\0')) {
+		} else if (is_below_mountpoint(bundle, path)) {
 			out[(*count)++] = path[len] && path[len + 1] ? path + len + 1 : ".";
 		}
 	}
@@ -199,6 +222,12 @@ static int each_reviewed(const struct open_workspace *existing, const json_t *co
 	autofree const char **chosen = calloc(given + 1, sizeof(*chosen));
 	if (!chosen)
 		return error_errno(err, ENOMEM, "changes");
+	for (size_t k = 0; k < given; k++)
+		if (!is_in_a_review(bundles, work->paths[k]))
+			return error_set(
+				err, ERR_NOT_FOUND,
+				"%.300s is in no directory that is shared with \"%s\" for a review",
+				work->paths[k], existing->ws.id);
 	json_array_foreach(bundles, i, bundle)
 	{
 		auto_reviewed struct reviewed r = REVIEWED_NONE;

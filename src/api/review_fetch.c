@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "contract/request.h"
 #include "store/review/claims.h"
@@ -41,7 +42,7 @@ static int fetch_layer(const struct transfer *transfer, const char *upper, int d
 		       struct error *err)
 {
 	struct tree_target target = {.dir = dir, .file = -1, .name = REVIEW_TREE};
-	autobuf struct buf claims = BUF_INIT(0);
+	autobuf struct buf claims = BUF_INIT(limit_get(LIMIT_REVIEW_CLAIMS_BYTES));
 	struct error why = {0};
 
 	if (transfer_changes(transfer, upper, &target, note_claim, &claims, &why) < 0) {
@@ -98,7 +99,12 @@ static int fetch_all(void *data, const struct transfer *transfer, struct error *
 int review_fetch(struct microagent *agent, const struct workspace *ws, const json_t *bundles,
 		 const struct microagent_copy *options, struct error *err)
 {
+	static const struct microagent_copy none = {0};
+	struct microagent_copy bounded = options ? *options : none;
 	struct fetch fetch = {ws, bundles};
 
-	return files_with_root(agent, ws->id, options, fetch_all, &fetch, err);
+	/* A guest can make files of terabytes that are only a hole. */
+	if (bounded.limit_bytes == 0)
+		bounded.limit_bytes = limit_get(LIMIT_CHANGES_BYTES);
+	return files_with_root(agent, ws->id, &bounded, fetch_all, &fetch, err);
 }

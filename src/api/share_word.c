@@ -19,13 +19,17 @@ static char *cut_share_tail(char *text)
 	return colon + 1;
 }
 
+/* Takes one option. Returns 0; 1 if it contradicts an earlier option; -1 if it is none. */
 static int take_share_option(char *option, struct share_word *out)
 {
 	char *value = strchr(option, '='), *end = NULL;
 
 	if (strcmp(option, "ro") == 0 || strcmp(option, "rw") == 0 ||
 	    strcmp(option, SHARE_REVIEW) == 0) {
+		if (out->moded && strcmp(out->mode, option) != 0)
+			return 1;
 		out->mode = option;
+		out->moded = true;
 		return 0;
 	}
 	if (strcmp(option, "locks") == 0) {
@@ -76,7 +80,14 @@ int share_word_parse(const char *word, struct share_word *out, struct error *err
 		const char *said = word + (option - cut.text); /* the option with its value, for
 							        * the message */
 
-		if (take_share_option(option, &cut) < 0)
+		int taken = take_share_option(option, &cut);
+
+		if (taken > 0)
+			return error_set(
+				err, ERR_INVALID,
+				"%.200s: ro, rw and review exclude each other: give one of them",
+				word);
+		if (taken < 0)
 			return error_set(
 				err, ERR_INVALID,
 				"%.200s: \"%.*s\" is not an option of a share; the options are ro, rw, review, cache=auto|always|none, timeout=SECONDS and locks",

@@ -16,6 +16,7 @@ struct share_word {
 						      * `cache` is NULL if the word has no cache
 						      * mode */
 	int64_t timeout_s;
+	bool moded; /* the word has a mode */
 	bool timed; /* the word has a timeout, which is in `timeout_s` in seconds */
 	bool locks; /* the word has the option "locks" */
 };

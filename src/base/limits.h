@@ -147,8 +147,10 @@
 	X(REVIEW_BYTES, 34359738368, "bytes", "files of a directory that is taken for a review")   \
 	X(REVIEW_FILES, 1000000, "files", "files of a directory that is taken for a review")       \
 	X(REVIEW_LIST_BYTES, 1073741824, "bytes", "list of the files of a reviewed directory")     \
-	X(REVIEW_CLAIMS_BYTES, 1073741824, "bytes",                                                \
+	X(REVIEW_CLAIMS_BYTES, 134217728, "bytes",                                                 \
 	  "paths and kinds of the files that a guest changed in a reviewed directory")             \
+	X(CHANGES_BYTES, 4294967296, "bytes",                                                      \
+	  "bytes of a guest's changes that are fetched, with their holes")                         \
 	X(REVIEWS_KEPT, 8, "images", "images of reviewed directories that are kept in the cache")  \
 	X(ARCHIVE_MEMORY_MIB, 1024, "MiB",                                                         \
 	  "memory of the process that reads an archive of a bundle or an image")                   \

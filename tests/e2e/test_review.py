@@ -67,6 +67,9 @@ def test_what_a_person_takes_of_what_a_guest_did(host, box):
               "mkdir -p nested/.git && touch nested/.git/config")
     host("exec", "box", "--", "sh", "-c", script, check=0)
     assert digest(box) == before
+    assert "kind" in host.json("artifacts", "box")["ingress"][0] and host.json("artifacts", "box")["ingress"][0]["kind"] == "review"
+    done = host("changes", "--limit", "10", "box", check=1)
+    assert "10 bytes" in done.stderr and not list(host.state.glob("box/*.tak*")), done.stderr
     # Nothing was listed, so nothing can be taken.
     done = host("changes", "apply", "box", check=1)
     assert "the changes of \"box\" were not listed yet" in done.stderr and "`microagent changes box` lists them" in done.stderr, done.stderr
@@ -76,6 +79,8 @@ def test_what_a_person_takes_of_what_a_guest_did(host, box):
     assert changes["renamed/er/moved"]["from"] == "deep/er/moved" and changes["out"]["leftOut"] and changes["fifo"]["leftOut"]
     assert changes["Makefile"]["by"] == "make runs it" and changes[".git/config"]["by"] and changes["nested/.git/config"]["by"]
     assert set(rows(host, "box", "renamed", "/w/new")) >= {"renamed/er/moved", "new"} and "file" not in rows(host, "box", "renamed")
+    done = host("changes", "box", "/elsewhere/file", check=1)
+    assert '/elsewhere/file is in no directory that is shared with "box" for a review' in done.stderr, done.stderr
     # What the guest changes after the list is not taken.
     host("exec", "box", "--", "sh", "-c", "echo later >>/w/file; echo later >/w/new", check=0)
     rows(host, "box", "file")  # a new list, with what the guest did until now
@@ -204,6 +209,7 @@ def test_a_session(host):
     (["changes", "--diff", "--stat", "plain"], 2, "exclude each other"),
     (["changes", "--digest", "0", "plain"], 2, "--digest is for"),
     (["changes", "drop", "plain", "x"], 2, "takes NAME alone"),
+    (["create", "w", "--share", "/x:/x:review,rw"], 2, "ro, rw and review exclude each other"),
     (["create", "w", "--share", "/x:/x:review,cache=none"], 2, "the guest of a review has its own copy"),
 ])
 def test_refusals(host, words, code, text):

@@ -80,7 +80,7 @@ static bool has_review(const struct cli *cli, const char *name)
 	struct error why = {0};
 	char id[GUEST_ID_ROOM];
 	struct microagent *agent = guest_open_living(cli, NULL, name, id, &why);
-	bool kept = agent && review_after_run(cli, agent, id, name);
+	bool kept = agent && review_after_run(cli, agent, id, name, true);
 
 	if (kept && microagent_stop(agent, id, NULL, &why) < 0)
 		cli_warn_error(cli, "the session could not be stopped: ", &why);

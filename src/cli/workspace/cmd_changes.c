@@ -12,6 +12,7 @@
 struct changes_values {
 	bool shared, stat, diff;
 	const char *digest;
+	int64_t limit;
 };
 
 static const struct cli_option changes_options[] = {
@@ -23,6 +24,9 @@ static const struct cli_option changes_options[] = {
 	 "print the changes as a patch for `git apply`", 0, 0},
 	{"digest", 0, CLI_OPTION_STRING, offsetof(struct changes_values, digest), "DIGEST",
 	 "with apply: only if the changes that were listed last have this digest", 0, 0},
+	{"limit", 0, CLI_OPTION_SIZE, offsetof(struct changes_values, limit), "SIZE",
+	 "refuse to fetch more than this (default: 4G): bytes, or a number with K, M, G or T", 0,
+	 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -242,7 +246,7 @@ static int run_changes(struct cli *cli, const void *values, const struct cli_wor
 			   v->diff   ? REVIEW_PATCH
 			   : v->stat ? REVIEW_STAT
 				     : REVIEW_TABLE,
-			   paths, err);
+			   v->limit, paths, err);
 }
 
 const struct cli_command cli_changes = {

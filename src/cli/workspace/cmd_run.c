@@ -93,8 +93,10 @@ static int run_attended(const struct cli *cli, struct microagent *agent,
 	snprintf(start.name, sizeof(start.name), "%s", values->name ? values->name : "");
 	code = microagent_run(agent, spec, &options, &attended.streams, &outcome, err);
 	code = attend_end(&attended, code, &outcome, err);
-	if (review && *start.name && !values->keep &&
-	    !review_after_run(cli, agent, start.name, start.name))
+	bool clean = outcome.end == MICROAGENT_EXITED && !outcome.signal;
+
+	if (review && *start.name && !review_after_run(cli, agent, start.name, start.name, clean) &&
+	    !values->keep)
 		(void)microagent_delete(agent, start.name, NULL, NULL);
 	/* Prints the name if the command did not end by itself: a signal ended it, or the reader of
 	 * stdout has closed it. */

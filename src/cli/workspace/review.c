@@ -11,7 +11,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-#define NOTE_ROOM 512
+/* Room for a note with two paths. */
+#define NOTE_ROOM 9000
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
@@ -91,6 +92,15 @@ static enum part part_of(const json_t *change)
 	return json_object_get(change, "by") ? PART_AUTORUN : PART_FILES;
 }
 
+/* Appends a part of a note. Returns the length of the note, which is cut at the end of `out`. */
+static size_t add_note(char out[NOTE_ROOM], size_t len, const char *what, const char *detail)
+{
+	size_t room = NOTE_ROOM - len;
+	int written = snprintf(out + len, room, "%s%s%s", len ? "; " : "", what, detail);
+
+	return written < 0 ? len : len + ((size_t)written < room ? (size_t)written : room - 1);
+}
+
 static void write_note(const json_t *change, enum part part, char out[NOTE_ROOM])
 {
 	const char *from = json_text(change, "from", NULL);
@@ -99,27 +109,26 @@ static void write_note(const json_t *change, enum part part, char out[NOTE_ROOM]
 	const char *old = json_text(change, "oldMode", NULL);
 	const char *target = json_text(change, "target", NULL);
 	bool done = strcmp(json_text(change, "host", ""), "done") == 0;
-	int len = 0;
+	char modes[32];
+	size_t len = 0;
 
 	*out = '\0';
 	if (part == PART_LEFT_OUT)
-		len = snprintf(out, NOTE_ROOM, "%s", json_text(change, "leftOut", ""));
-	else if (part == PART_AUTORUN)
-		len = snprintf(out, NOTE_ROOM, "%s", json_text(change, "by", ""));
-	else if (from)
-		len = snprintf(out, NOTE_ROOM, "from %.200s", from);
-	else if (target)
-		len = snprintf(out, NOTE_ROOM, "link to %.200s", target);
-	else if (mode && old && strcmp(mode, old) != 0)
-		len = snprintf(out, NOTE_ROOM, "mode %s, was %s", mode, old);
-	if (len < 0 || len >= NOTE_ROOM)
-		return;
+		len = add_note(out, len, json_text(change, "leftOut", ""), "");
+	if (part == PART_AUTORUN)
+		len = add_note(out, len, json_text(change, "by", ""), "");
+	if (from)
+		len = add_note(out, len, "from ", from);
+	if (target)
+		len = add_note(out, len, "link to ", target);
+	if (mode && old && strcmp(mode, old) != 0) {
+		snprintf(modes, sizeof(modes), "mode %s, was %s", mode, old);
+		len = add_note(out, len, modes, "");
+	}
 	if (conflict)
-		snprintf(out + len, (size_t)(NOTE_ROOM - len), "%sconflict: %s", len ? "; " : "",
-			 conflict);
+		len = add_note(out, len, "conflict: ", conflict);
 	else if (done)
-		snprintf(out + len, (size_t)(NOTE_ROOM - len), "%salready so on this host",
-			 len ? "; " : "");
+		len = add_note(out, len, "already so on this host", "");
 }
 
 static int print_part(const json_t *review, enum part part, const char *title, struct error *err)
@@ -204,9 +213,10 @@ static int print_patch(struct microagent *agent, const char *id, const char *con
 	return status;
 }
 
-int review_show(struct cli *cli, const char *name, enum review_form form, const char *const *paths,
-		struct error *err)
+int review_show(struct cli *cli, const char *name, enum review_form form, int64_t limit,
+		const char *const *paths, struct error *err)
 {
+	const struct microagent_copy options = {.limit_bytes = (uint64_t)limit};
 	autoprogress struct progress progress = PROGRESS_INIT;
 	json_auto_t *changes = NULL;
 	struct microagent *agent;
@@ -221,7 +231,7 @@ int review_show(struct cli *cli, const char *name, enum review_form form, const 
 	if (!agent)
 		return -1;
 	progress_start(&progress, "fetching the changes");
-	status = microagent_changes(agent, id, NULL, paths, &changes, err);
+	status = microagent_changes(agent, id, &options, paths, &changes, err);
 	progress_end(&progress);
 	if (status == 0 && form == REVIEW_PATCH)
 		status = print_patch(agent, id, paths, err);
@@ -356,7 +366,7 @@ static const char *deleting(const char *name)
 }
 
 bool review_after_run(const struct cli *cli, struct microagent *agent, const char *id,
-		      const char *name)
+		      const char *name, bool clean)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	json_auto_t *changes = NULL;
@@ -379,8 +389,15 @@ bool review_after_run(const struct cli *cli, struct microagent *agent, const cha
 	}
 	json_array_foreach(json_object_get(changes, "reviews"), i, review) all +=
 		json_array_size(json_object_get(review, "changes"));
-	if (all == 0)
+	if (all == 0 && clean)
 		return false;
+	if (all == 0) {
+		guest_warn(
+			cli,
+			"no changes were found in \"%s\", but its command did not end by itself, so the last changes may be missing. It is kept: `%s start %s` boots it again, `%s %s %s` removes it",
+			name, itself, name, itself, deleting(name), name);
+		return true;
+	}
 	json_array_foreach(json_object_get(changes, "reviews"), i, review)
 	{
 		autofree char *counts = describe_counts(review, &why);

@@ -15,9 +15,10 @@ enum review_form {
 };
 
 /* Fetches the changes of a workspace or session and prints those that `paths` choose; NULL: all.
- * Returns the exit code, or -1 with err set. */
-int review_show(struct cli *cli, const char *name, enum review_form form, const char *const *paths,
-		struct error *err);
+ * `limit` is the largest number of bytes to fetch; 0: the default. Returns the exit code, or -1 with
+ * err set. */
+int review_show(struct cli *cli, const char *name, enum review_form form, int64_t limit,
+		const char *const *paths, struct error *err);
 /* Brings changes to the host, and prints what was done. The exit code is 1 if there is a conflict,
  * or if a step has failed. `digest` may be NULL. */
 int review_bring(struct cli *cli, const char *name, const char *digest, const char *const *paths,
@@ -29,9 +30,10 @@ int review_forget(struct cli *cli, const char *name, struct error *err);
 bool review_is_asked(const struct guest_values *values);
 /* Ends a `run` with such a directory: says how many files the guest has changed in it, and how to
  * look at them. `id` is what the library calls the workspace or session, and `name` what a person
- * calls it. Returns true if it must be kept, because it has changes or because they cannot be
- * fetched. */
+ * calls it. `clean` is true if the command ended by itself: otherwise the guest may have had no time
+ * to write its changes to the disk. Returns true if the workspace must be kept, because it has
+ * changes, or because they cannot be fetched or may be incomplete. */
 bool review_after_run(const struct cli *cli, struct microagent *agent, const char *id,
-		      const char *name);
+		      const char *name, bool clean);
 
 #endif

@@ -378,7 +378,7 @@ int microagent_session_give_shares(struct microagent_session *session,
 	if (json_array_size(shares) == 0)
 		return error_set(
 			err, ERR_INVALID,
-			"no directory is given that could be shared with session %s: name one",
+			"no directory is given that a running session could get (a session with a directory for a review is made with it): name one for session %s",
 			session->name);
 	return give_shares(session, shares, told, err);
 }

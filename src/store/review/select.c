@@ -120,7 +120,7 @@ int review_selection_check(const struct review_selection *selection, struct erro
 		if (!selection->used[i])
 			return error_set(
 				err, ERR_NOT_FOUND,
-				"the guest has changed no file %.300s: look at the list of changes",
+				"no change of the guest has the path \"%.300s\": look at the list of changes",
 				selection->paths[i]);
 	return 0;
 }
