@@ -167,7 +167,7 @@ def check_refusals(host, name):
     assert host("session", "share", name, "/etc").returncode == 2 and host("session", "share", name, host.base / "none").returncode == 1
     for options, wrong in (("bad", "bad"), ("ro,foo", "foo"), ("timeout=soon,ro", "timeout=soon")):
         done = host("session", "share", name, f"{work}:/one:{options}")
-        assert f'{work}:/one:{options}: "{wrong}" is not an option of a share; the options are ro, rw, cache=' in done.stderr and done.returncode == 2, done
+        assert f'{work}:/one:{options}: "{wrong}" is not an option of a share; the options are ro, rw, review, cache=' in done.stderr and done.returncode == 2, done
     check_passes(host, name, work)
     if os.getuid() == 0:
         # root writes the map itself and needs no newuidmap.
