@@ -112,9 +112,9 @@ static void what_cannot_be_forked(void **state)
 	const struct microagent_fork_spec none = {0}, many = {.count = 101};
 
 	assert_fails(microagent_session_fork(restored, &none, &child, NULL, &err), ERR_INVALID,
-		     "between 1 and 100");
+		     "from 1 to 100");
 	assert_fails(microagent_session_fork(restored, &many, &child, NULL, &err), ERR_INVALID,
-		     "between 1 and 100");
+		     "from 1 to 100");
 	assert_ok(microagent_session_clone_base(rig->agent, &plain, &cold, &err));
 	assert_fails(microagent_session_fork(cold, &one, &child, NULL, &err), ERR_CONFLICT,
 		     "is prepared, and only");
