@@ -583,6 +583,38 @@ static void autorun_files_are_named(void **state)
 	bed_end(&bed);
 }
 
+/* A guest removes ordinary files and gives autorun files the same contents, or moves their directory.
+ */
+static void an_old_path_names_no_autorun_file(void **state)
+{
+	struct bed bed;
+
+	bed_begin(&bed, state);
+	put_dir(bed.host, "src", 0755);
+	put_file(bed.host, "src/notes", "echo evil", 0644);
+	put_file(bed.host, "src/deploy.sh", "echo hook", 0755);
+	put_dir(bed.host, "src/tasks", 0755);
+	put_file(bed.host, "src/tasks/x", "x of tasks", 0644);
+	bed_take(&bed);
+	upper_dir(&bed, "src", 0755);
+	whiteout(&bed, "src/notes");
+	whiteout(&bed, "src/deploy.sh");
+	whiteout(&bed, "src/tasks");
+	upper_file(&bed, ".envrc", "echo evil", 0644);
+	upper_dir(&bed, ".git", 0755);
+	upper_dir(&bed, ".git/hooks", 0755);
+	upper_file(&bed, ".git/hooks/pre-commit", "echo hook", 0755);
+	upper_moved(&bed, ".vscode", "/src/tasks", 0755);
+	check_result(apply(&bed, "src/deploy.sh"), "src/deploy.sh", "", "", "");
+	check_result(apply(&bed, "src/tasks/x"), "", "", "", ".vscode/x");
+	check_result(apply(&bed, "src"), ".vscode src/notes", "", "", ".vscode/x");
+	check_file(bed.host, ".envrc", NULL);
+	check_file(bed.host, ".git/hooks/pre-commit", NULL);
+	check_file(bed.host, ".vscode/x", NULL);
+	check_result(apply(&bed, ".vscode/x"), ".vscode/x", "", "", "");
+	bed_end(&bed);
+}
+
 /* --- hosts ----------------------------------------------------------------------------------- */
 
 /* 77: this machine gives no mount namespace. */
@@ -747,6 +779,7 @@ int main(void)
 		TEST(names_with_other_letters),
 		TEST(paths_choose),
 		TEST(autorun_files_are_named),
+		TEST(an_old_path_names_no_autorun_file),
 		TEST(a_full_disk),
 		TEST(hostile_names),
 		TEST(directories_that_may_not_be_written),

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The comparison has four steps:
+ * The comparison has five steps:
  *
  *   1. merge    Each claim says what is new under its path, and which files of the list the guest does
  *               not see any more under their own paths ("covered"). A directory with a redirect
  *               brings the files of another directory of the list.
  *   2. join     What is new is compared with what is covered, path by path.
- *   3. pair     A file that was removed and a file that was added are a renamed one, if the new file
- *               was brought from the old path, or if both have the same contents.
- *   4. judge    Autorun files and the state of the host's files are found.
+ *   3. judge    Autorun files are found.
+ *   4. pair     A file that was removed and a file that was added are a renamed one, if the new file
+ *               was brought from the old path, or if both have the same contents and neither is an
+ *               autorun file.
+ *   5. host     The state of the host's files is found.
  *
  * A guest chooses all paths and redirects. So no step may take longer than in proportion to the
  * list and the claims: the files that redirects bring are at most as many as those of the list.
@@ -523,147 +525,7 @@ static int join_all(struct comparing *c, struct error *err)
 	return 0;
 }
 
-/* --- renamed files --------------------------------------------------------------------------- */
-
-/* Makes one renamed file of an added and of a removed one. */
-static void pair(struct review_change *added, struct review_change *removed)
-{
-	added->kind = REVIEW_RENAMED;
-	added->from = removed->path;
-	added->entry = removed->entry;
-	added->old = removed->old;
-	added->new.mode |= added->asked & removed->old.mode;
-	removed->path = NULL; /* is dropped */
-}
-
-static const char *name_of(const struct review_change *change)
-{
-	const char *slash = strrchr(change->path, '/');
-
-	return slash ? slash + 1 : change->path;
-}
-
-static int by_digest(const struct review_change *x, const struct review_look *x_look,
-		     const struct review_change *y, const struct review_look *y_look, bool names)
-{
-	int order = memcmp(x_look->digest, y_look->digest, SHA256_BYTES);
-
-	return order || !names ? order : strcmp(name_of(x), name_of(y));
-}
-
-static int by_old_digest(const void *a, const void *b)
-{
-	const struct review_change *x = *(struct review_change *const *)a;
-	const struct review_change *y = *(struct review_change *const *)b;
-	int order = by_digest(x, &x->old, y, &y->old, true);
-
-	return order ? order : strcmp(x->path, y->path);
-}
-
-static int by_new_digest(const void *a, const void *b)
-{
-	const struct review_change *x = *(struct review_change *const *)a;
-	const struct review_change *y = *(struct review_change *const *)b;
-	int order = by_digest(x, &x->new, y, &y->new, true);
-
-	return order ? order : strcmp(x->path, y->path);
-}
-
-/* Removes the paired files from the two arrays. */
-static size_t drop_paired(struct review_change **list, size_t count, bool added)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (added ? list[i]->kind == REVIEW_ADDED : list[i]->path != NULL)
-			list[kept++] = list[i];
-	return kept;
-}
-
-/* Pairs files with the same contents: first those whose last names are equal, then the others. */
-static int pair_by_contents(struct comparing *c, struct error *err)
-{
-	const size_t all = c->out.count;
-	autofree struct review_change **added = calloc(all + 1, sizeof(struct review_change *));
-	autofree struct review_change **removed = calloc(all + 1, sizeof(struct review_change *));
-	size_t na = 0, nr = 0;
-
-	if (!added || !removed)
-		return error_errno(err, ENOMEM, "changes");
-	for (size_t i = 0; i < all; i++) {
-		struct review_change *change = &c->out.changes[i];
-
-		if (!change->path || change->left_out)
-			continue;
-		/* Empty files are too common to say that one was renamed. */
-		if (change->kind == REVIEW_ADDED && change->source == REVIEW_UPPER &&
-		    change->new.type == 'f' && change->new.size > 0)
-			added[na++] = change;
-		if (change->kind == REVIEW_REMOVED && change->old.type == 'f' &&
-		    change->old.size > 0)
-			removed[nr++] = change;
-	}
-	if (na > 0)
-		qsort(added, na, sizeof(struct review_change *), by_new_digest);
-	if (nr > 0)
-		qsort(removed, nr, sizeof(struct review_change *), by_old_digest);
-	for (int names = 1; names >= 0; names--) {
-		for (size_t a = 0, r = 0; a < na && r < nr;) {
-			int order = by_digest(added[a], &added[a]->new, removed[r],
-					      &removed[r]->old, names);
-
-			if (order == 0)
-				pair(added[a++], removed[r++]);
-			else if (order < 0)
-				a++;
-			else
-				r++;
-		}
-		na = drop_paired(added, na, true);
-		nr = drop_paired(removed, nr, false);
-	}
-	return 0;
-}
-
-/* Pairs the files and directories that redirects have brought with the removed ones. */
-static int pair_by_redirect(struct comparing *c, struct error *err)
-{
-	autofree size_t *removed = calloc(c->in->list->count + 1, sizeof(*removed));
-
-	if (!removed)
-		return error_errno(err, ENOMEM, "changes");
-	for (size_t i = 0; i < c->out.count; i++)
-		if (c->out.changes[i].kind == REVIEW_REMOVED)
-			removed[c->out.changes[i].entry] = i + 1;
-	for (size_t i = 0; i < c->out.count; i++) {
-		struct review_change *change = &c->out.changes[i];
-		size_t from = change->path && change->from
-				      ? review_list_find(c->in->list, change->from)
-				      : REVIEW_NONE;
-
-		if (from == REVIEW_NONE || change->kind != REVIEW_ADDED || change->left_out ||
-		    !removed[from]) {
-			if (change->new.type == 'd')
-				change->from = NULL;
-			continue;
-		}
-		pair(change, &c->out.changes[removed[from] - 1]);
-		removed[from] = 0;
-	}
-	return 0;
-}
-
-static void drop_removed(struct comparing *c)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < c->out.count; i++)
-		if (c->out.changes[i].path)
-			c->out.changes[kept++] = c->out.changes[i];
-	c->out.count = kept;
-}
-
-/* --- judging --------------------------------------------------------------------------------- */
+/* --- autorun files --------------------------------------------------------------------------- */
 
 static bool is_in_git(const char *path)
 {
@@ -736,13 +598,159 @@ static void judge_paths(struct comparing *c)
 			continue;
 		change->by = find_by(c, change->path, is_dir);
 		change->in_git = is_in_git(change->path);
-		if (change->kind != REVIEW_RENAMED)
-			continue;
-		if (!change->by)
-			change->by = find_by(c, change->from, is_dir);
-		change->in_git = change->in_git || is_in_git(change->from);
 	}
 }
+
+/* --- renamed files --------------------------------------------------------------------------- */
+
+/* Makes one renamed file of an added and of a removed one. */
+static void pair(struct review_change *added, struct review_change *removed)
+{
+	added->kind = REVIEW_RENAMED;
+	added->from = removed->path;
+	added->entry = removed->entry;
+	added->old = removed->old;
+	added->new.mode |= added->asked & removed->old.mode;
+	added->by = added->by ? added->by : removed->by;
+	added->in_git = added->in_git || removed->in_git;
+	removed->path = NULL; /* is dropped */
+}
+
+static const char *name_of(const struct review_change *change)
+{
+	const char *slash = strrchr(change->path, '/');
+
+	return slash ? slash + 1 : change->path;
+}
+
+static int by_digest(const struct review_change *x, const struct review_look *x_look,
+		     const struct review_change *y, const struct review_look *y_look, bool names)
+{
+	int order = memcmp(x_look->digest, y_look->digest, SHA256_BYTES);
+
+	return order || !names ? order : strcmp(name_of(x), name_of(y));
+}
+
+static int by_old_digest(const void *a, const void *b)
+{
+	const struct review_change *x = *(struct review_change *const *)a;
+	const struct review_change *y = *(struct review_change *const *)b;
+	int order = by_digest(x, &x->old, y, &y->old, true);
+
+	return order ? order : strcmp(x->path, y->path);
+}
+
+static int by_new_digest(const void *a, const void *b)
+{
+	const struct review_change *x = *(struct review_change *const *)a;
+	const struct review_change *y = *(struct review_change *const *)b;
+	int order = by_digest(x, &x->new, y, &y->new, true);
+
+	return order ? order : strcmp(x->path, y->path);
+}
+
+/* Removes the paired files from the two arrays. */
+static size_t drop_paired(struct review_change **list, size_t count, bool added)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (added ? list[i]->kind == REVIEW_ADDED : list[i]->path != NULL)
+			list[kept++] = list[i];
+	return kept;
+}
+
+/* Returns whether the contents alone may pair the file with another one. A guest could give any file
+ * the contents of a file that it removes. By the old path a person would then name an autorun file. */
+static bool may_be_paired(const struct review_change *change)
+{
+	return change->path && !change->left_out && !change->by && !change->in_git;
+}
+
+/* Pairs files with the same contents: first those whose last names are equal, then the others. */
+static int pair_by_contents(struct comparing *c, struct error *err)
+{
+	const size_t all = c->out.count;
+	autofree struct review_change **added = calloc(all + 1, sizeof(struct review_change *));
+	autofree struct review_change **removed = calloc(all + 1, sizeof(struct review_change *));
+	size_t na = 0, nr = 0;
+
+	if (!added || !removed)
+		return error_errno(err, ENOMEM, "changes");
+	for (size_t i = 0; i < all; i++) {
+		struct review_change *change = &c->out.changes[i];
+
+		if (!may_be_paired(change))
+			continue;
+		/* Empty files are too common to say that one was renamed. */
+		if (change->kind == REVIEW_ADDED && change->source == REVIEW_UPPER &&
+		    change->new.type == 'f' && change->new.size > 0)
+			added[na++] = change;
+		if (change->kind == REVIEW_REMOVED && change->old.type == 'f' &&
+		    change->old.size > 0)
+			removed[nr++] = change;
+	}
+	if (na > 0)
+		qsort(added, na, sizeof(struct review_change *), by_new_digest);
+	if (nr > 0)
+		qsort(removed, nr, sizeof(struct review_change *), by_old_digest);
+	for (int names = 1; names >= 0; names--) {
+		for (size_t a = 0, r = 0; a < na && r < nr;) {
+			int order = by_digest(added[a], &added[a]->new, removed[r],
+					      &removed[r]->old, names);
+
+			if (order == 0)
+				pair(added[a++], removed[r++]);
+			else if (order < 0)
+				a++;
+			else
+				r++;
+		}
+		na = drop_paired(added, na, true);
+		nr = drop_paired(removed, nr, false);
+	}
+	return 0;
+}
+
+/* Pairs the files and directories that redirects have brought with the removed ones. */
+static int pair_by_redirect(struct comparing *c, struct error *err)
+{
+	autofree size_t *removed = calloc(c->in->list->count + 1, sizeof(*removed));
+
+	if (!removed)
+		return error_errno(err, ENOMEM, "changes");
+	for (size_t i = 0; i < c->out.count; i++)
+		if (c->out.changes[i].kind == REVIEW_REMOVED)
+			removed[c->out.changes[i].entry] = i + 1;
+	for (size_t i = 0; i < c->out.count; i++) {
+		struct review_change *change = &c->out.changes[i];
+		size_t from = change->path && change->from
+				      ? review_list_find(c->in->list, change->from)
+				      : REVIEW_NONE;
+
+		if (from == REVIEW_NONE || change->kind != REVIEW_ADDED || change->left_out ||
+		    !removed[from]) {
+			if (change->new.type == 'd')
+				change->from = NULL;
+			continue;
+		}
+		pair(change, &c->out.changes[removed[from] - 1]);
+		removed[from] = 0;
+	}
+	return 0;
+}
+
+static void drop_removed(struct comparing *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->out.count; i++)
+		if (c->out.changes[i].path)
+			c->out.changes[kept++] = c->out.changes[i];
+	c->out.count = kept;
+}
+
+/* --- the host's files ------------------------------------------------------------------------ */
 
 /* Returns whether the nearest of the changes above the path whose file becomes a directory, or the
  * other way round, says that the host has no such directory now. `parents` has these changes. */
@@ -844,10 +852,12 @@ static int compare(struct comparing *c, struct error *err)
 	for (size_t i = 0; i < in->claims->count; i++)
 		if (merge_claim(c, i, err) < 0)
 			return -1;
-	if (join_all(c, err) < 0 || pair_by_redirect(c, err) < 0 || pair_by_contents(c, err) < 0)
+	if (join_all(c, err) < 0)
+		return -1;
+	judge_paths(c);
+	if (pair_by_redirect(c, err) < 0 || pair_by_contents(c, err) < 0)
 		return -1;
 	drop_removed(c);
-	judge_paths(c);
 	if (in->host >= 0 && judge_host(c, err) < 0)
 		return -1;
 	digest_changes(&c->out);

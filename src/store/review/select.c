@@ -109,6 +109,10 @@ enum review_named review_selection_find(struct review_selection *selection,
 		if (change->kind == REVIEW_RENAMED)
 			old = find_path(selection, change->from);
 	}
+	/* An autorun file, and a file of git, is applied only if its own path is named. By the old path
+	 * it is only told. */
+	if (old > named && (change->by || change->in_git))
+		old = named == REVIEW_NOT_NAMED ? REVIEW_NAMED_ALL : named;
 	if (old > named)
 		named = old;
 	return named == REVIEW_NOT_NAMED && selection->all ? REVIEW_NAMED_ALL : named;

@@ -11,7 +11,8 @@
 /* How a person has named a change. */
 enum review_named {
 	REVIEW_NOT_NAMED,
-	REVIEW_NAMED_ALL, /* by no path at all, or by the reviewed directory itself */
+	/* by no path at all, or by the reviewed directory itself: names no autorun file */
+	REVIEW_NAMED_ALL,
 	REVIEW_NAMED_DIR, /* by a directory above it */
 	REVIEW_NAMED_EXACTLY,
 };
@@ -31,7 +32,8 @@ int review_selection_read(const char *const *paths, size_t count, struct review_
 void review_selection_free(struct review_selection *selection); /* accepts a zeroed one */
 #define auto_review_selection __attribute__((cleanup(review_selection_free)))
 
-/* Returns how a change is named. A renamed file is named by its old path too. */
+/* Returns how a change is named. A renamed file is named by its old path too; but an autorun file, and
+ * a file of git, is then only REVIEW_NAMED_ALL. */
 enum review_named review_selection_find(struct review_selection *selection,
 					const struct review_change *change);
 /* ERR_NOT_FOUND if a path has named no change, after review_selection_find() was called for each
