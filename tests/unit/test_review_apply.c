@@ -615,6 +615,51 @@ static void an_old_path_names_no_autorun_file(void **state)
 	bed_end(&bed);
 }
 
+/* A guest takes HEAD away, or brings the parts of a repository one by one. */
+static void no_repository_is_completed_without_a_name(void **state)
+{
+	struct bed bed;
+
+	bed_begin(&bed, state);
+	put_dir(bed.host, "bare", 0755);
+	put_file(bed.host, "bare/HEAD", "of the host", 0644);
+	put_dir(bed.host, "bare/objects", 0755);
+	put_dir(bed.host, "bare/refs", 0755);
+	bed_take(&bed);
+	upper_dir(&bed, "bare", 0755);
+	whiteout(&bed, "bare/HEAD");
+	upper_file(&bed, "bare/config", "evil", 0644);
+	upper_dir(&bed, "bare/hooks", 0755);
+	upper_file(&bed, "bare/hooks/post-update", "evil", 0755);
+	upper_file(&bed, "copy of it", "of the host", 0644);
+	check_result(apply(&bed, NULL), "bare/hooks copy of it", "", "",
+		     "bare/HEAD bare/config bare/hooks/post-update");
+	/* Everything but objects and refs comes without a name, but those do not. */
+	upper_dir(&bed, "ev", 0755);
+	upper_file(&bed, "ev/config", "evil", 0644);
+	check_result(apply(&bed, NULL), "ev ev/config", "", "",
+		     "bare/HEAD bare/config bare/hooks/post-update");
+	upper_file(&bed, "ev/HEAD", "x", 0644);
+	bed_compare(&bed);
+	/* The host has changed since the comparison. */
+	put_dir(bed.host, "ev/objects", 0755);
+	put_dir(bed.host, "ev/refs", 0755);
+	check_result(apply_paths(&bed, NULL, 0), "", "", "",
+		     "bare/HEAD bare/config bare/hooks/post-update ev/HEAD ev/config");
+	assert_int_equal(unlinkat(bed.host, "ev/refs", AT_REMOVEDIR), 0);
+	assert_int_equal(unlinkat(bed.host, "ev/objects", AT_REMOVEDIR), 0);
+	put_file(bed.host, "ev/HEAD", "x", 0644);
+	upper_dir(&bed, "ev/objects", 0755);
+	upper_file(&bed, "ev/objects/x", "x", 0644);
+	upper_dir(&bed, "ev/refs", 0755);
+	upper_file(&bed, "ev/refs/x", "x", 0644);
+	check_result(apply(&bed, NULL), "", "", "",
+		     "bare/HEAD bare/config bare/hooks/post-update ev/HEAD ev/config ev/objects "
+		     "ev/objects/x ev/refs ev/refs/x");
+	check_result(apply(&bed, "ev"), "ev/objects ev/objects/x ev/refs ev/refs/x", "", "", "");
+	bed_end(&bed);
+}
+
 /* --- hosts ----------------------------------------------------------------------------------- */
 
 /* 77: this machine gives no mount namespace. */
@@ -780,6 +825,7 @@ int main(void)
 		TEST(paths_choose),
 		TEST(autorun_files_are_named),
 		TEST(an_old_path_names_no_autorun_file),
+		TEST(no_repository_is_completed_without_a_name),
 		TEST(a_full_disk),
 		TEST(hostile_names),
 		TEST(directories_that_may_not_be_written),

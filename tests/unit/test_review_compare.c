@@ -365,7 +365,8 @@ static void autorun_files(void **state)
 	upper_file(&bed, "sub/.GIT/config", "x", 0644);
 	/* a repository with another name, made of new files, and of files that the host had */
 	upper_dir(&bed, "bare", 0755);
-	upper_file(&bed, "bare/HEAD", "x", 0644);
+	upper_file(&bed, "bare/Head", "x", 0644);
+	upper_file(&bed, "bare/description", "x", 0644);
 	upper_dir(&bed, "bare/objects", 0755);
 	upper_dir(&bed, "bare/refs", 0755);
 	upper_file(&bed, "bare/config", "x", 0644);
@@ -381,18 +382,73 @@ static void autorun_files(void **state)
 	for (const char *const *at =
 		     (const char *const[]){"Makefile", "MAKEFILE", ".vscode", ".git/config",
 					   "sub/.GIT", "sub/.GIT/config", "bare/config",
-					   "bare/hooks/post-checkout", "host.git/config", NULL};
+					   "bare/hooks/post-checkout", "host.git/config",
+					   "bare/Head", "bare/objects", "bare/refs", NULL};
 	     *at; at++)
 		if (!*by(&bed, *at))
 			fail_msg("%s is no autorun file", *at);
-	for (const char *const *at =
-		     (const char *const[]){"main.c", "plain/config", "bare/HEAD", "sub", NULL};
+	for (const char *const *at = (const char *const[]){"main.c", "plain/config",
+							   "bare/description", "sub", NULL};
 	     *at; at++)
 		assert_string_equal(by(&bed, *at), "");
 	assert_true(bed_change(&bed, ".git/index")->in_git);
 	assert_true(bed_change(&bed, ".git")->in_git);
 	assert_true(bed_change(&bed, "sub/.GIT/config")->in_git);
 	assert_false(bed_change(&bed, "bare/config")->in_git);
+	bed_end(&bed);
+}
+
+/* Whatever the guest does to the names by which git knows a repository, its files stay autorun files. */
+static void parts_of_repositories(void **state)
+{
+	struct bed bed;
+
+	bed_begin(&bed, state);
+	for (const char *const *at = (const char *const[]){"removed", "renamed", NULL}; *at; at++) {
+		autofree char *path = NULL;
+
+		put_dir(bed.host, *at, 0755);
+		assert_true(asprintf(&path, "%s/objects", *at) > 0);
+		put_dir(bed.host, path, 0755);
+		memcpy(path + strlen(path) - 7, "refs", 5);
+		put_dir(bed.host, path, 0755);
+		memcpy(path + strlen(path) - 4, "HEAD", 5);
+		put_file(bed.host, path, *at, 0644);
+	}
+	bed_take(&bed);
+	upper_dir(&bed, "removed", 0755);
+	whiteout(&bed, "removed/HEAD");
+	upper_file(&bed, "removed/config", "x", 0644);
+	upper_dir(&bed, "renamed", 0755);
+	whiteout(&bed, "renamed/HEAD");
+	whiteout(&bed, "renamed/objects");
+	upper_moved(&bed, "stores", "/renamed/objects", 0755);
+	upper_dir(&bed, "renamed/info", 0755);
+	upper_file(&bed, "renamed/info/attributes", "x", 0644);
+	/* only on the host, since the image was taken */
+	put_dir(bed.host, "later", 0755);
+	put_file(bed.host, "later/HEAD", "x", 0644);
+	upper_dir(&bed, "later", 0755);
+	upper_file(&bed, "later/config", "x", 0644);
+	upper_dir(&bed, "later/objects", 0755);
+	/* one part alone */
+	upper_dir(&bed, "part", 0755);
+	upper_file(&bed, "part/HEAD", "x", 0644);
+	upper_file(&bed, "part/commondir", "x", 0644);
+	upper_dir(&bed, "some", 0755);
+	upper_file(&bed, "some/HEAD", "x", 0644);
+	upper_file(&bed, "some/config", "x", 0644);
+	bed_compare(&bed);
+	for (const char *const *at =
+		     (const char *const[]){"removed/HEAD", "removed/config", "renamed/HEAD",
+					   "stores", "renamed/info/attributes", "later/config",
+					   "part/HEAD", "part/commondir", "some/config", NULL};
+	     *at; at++)
+		if (!*by(&bed, *at))
+			fail_msg("%s is no autorun file", *at);
+	for (const char *const *at = (const char *const[]){"some/HEAD", "later/objects", NULL}; *at;
+	     at++)
+		assert_string_equal(by(&bed, *at), "");
 	bed_end(&bed);
 }
 
@@ -559,6 +615,7 @@ int main(void)
 		TEST(states_of_the_host),
 		TEST(contents_that_alone_count),
 		TEST(autorun_files),
+		TEST(parts_of_repositories),
 		TEST(the_digest_of_the_changes),
 		TEST(changes_as_json),
 		TEST(hostile_names),

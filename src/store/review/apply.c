@@ -27,6 +27,7 @@
 #include "base/platform/file.h"
 #include "store/review/host.h"
 #include "store/review/memory.h"
+#include "store/review/repository.h"
 #include "store/review/select.h"
 
 #define COPY_PART ((size_t)1 << 17)
@@ -47,6 +48,7 @@ struct plan {
 	enum choice choice;
 	enum outcome outcome;
 	const char *why;
+	bool nameless;	 /* no path names the change, or a directory above it */
 	size_t replaced; /* the position of the change by which a directory above the removed or
 			  * old path becomes a file; REVIEW_NONE: none */
 };
@@ -194,6 +196,44 @@ static void note_replaced(struct applying *a, size_t i, size_t above)
 		a->plans[i].replaced = above;
 }
 
+/* Leaves a file out that nobody named, if its new directory is an autorun file: the directory is not
+ * made because of the file. */
+static void withhold(struct applying *a, size_t i, size_t above)
+{
+	const struct review_change *change = &a->changes[above];
+
+	if (a->plans[above].choice == UNNAMED && change->new.type == 'd' &&
+	    change->kind != REVIEW_MODE)
+		a->plans[i].choice = UNNAMED;
+}
+
+static unsigned find_parts(void *data, const char *path, size_t len)
+{
+	return review_parts_on_host(data, path, len);
+}
+
+/* Leaves the changes out that nobody named, and that are autorun files because of what the host has
+ * now. */
+static int choose_by_host(struct applying *a)
+{
+	auto_review_dirs struct review_dirs host = {0};
+
+	if (review_dirs_begin(&host, a->in->host, NULL, a->err) < 0)
+		return -1;
+	for (size_t i = 0; i < a->count; i++) {
+		const struct review_change *change = &a->changes[i];
+		const bool is_dir = (change->new.type ? change->new.type : change->old.type) == 'd';
+
+		if (a->plans[i].choice != CHOSEN || !a->plans[i].nameless)
+			continue;
+		if (review_repository_by(change->path, is_dir, find_parts, &host) ||
+		    (change->kind == REVIEW_RENAMED &&
+		     review_repository_by(change->from, is_dir, find_parts, &host)))
+			a->plans[i].choice = UNNAMED;
+	}
+	return 0;
+}
+
 static int choose_all(struct applying *a)
 {
 	auto_review_selection struct review_selection selection = {0};
@@ -201,15 +241,20 @@ static int choose_all(struct applying *a)
 	if (review_selection_read(a->in->paths, a->in->path_count, &selection, a->err) < 0)
 		return -1;
 	for (size_t i = 0; i < a->count; i++) {
-		a->plans[i].choice =
-			choose(&a->changes[i], review_selection_find(&selection, &a->changes[i]));
+		enum review_named named = review_selection_find(&selection, &a->changes[i]);
+
+		a->plans[i].choice = choose(&a->changes[i], named);
+		a->plans[i].nameless = named == REVIEW_NAMED_ALL;
 		a->plans[i].replaced = REVIEW_NONE;
 	}
-	if (review_selection_check(&selection, a->err) < 0)
+	if (review_selection_check(&selection, a->err) < 0 || choose_by_host(a) < 0)
 		return -1;
 	for (size_t i = 0; i < a->count; i++) {
 		const struct review_change *change = &a->changes[i];
 
+		if (a->plans[i].choice == CHOSEN && a->plans[i].nameless &&
+		    change->new.type &&each_above(a, i, change->path, withhold) < 0)
+			return -1;
 		if (a->plans[i].choice != CHOSEN)
 			continue;
 		if ((change->new.type &&each_above(a, i, change->path, need) < 0) ||

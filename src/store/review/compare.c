@@ -30,6 +30,7 @@
 #include "store/review/host.h"
 #include "store/review/memory.h"
 #include "store/review/parents.h"
+#include "store/review/repository.h"
 #include "store/share/autorun.h"
 
 /* What the guest has under a path. */
@@ -59,7 +60,10 @@ struct comparing {
 	bool *hidden;		 /* one for each entry of the list; for bring_below() alone */
 	struct fresh *fresh;
 	size_t fresh_count, fresh_room;
-	size_t brought; /* the number of files that redirects have brought */
+	struct parts *parts; /* sorted by path; each path once */
+	size_t parts_count;
+	struct review_dirs host; /* the reviewed directory, for find_parts() alone */
+	size_t brought;		 /* the number of files that redirects have brought */
 	struct review_changes out;
 	size_t room;
 };
@@ -540,51 +544,77 @@ static bool is_in_git(const char *path)
 	}
 }
 
-/* Returns whether the guest has a file at `dir`, of which `len` bytes count, followed by `name`. */
-static bool guest_has(const struct comparing *c, const char *dir, size_t len, const char *name)
-{
-	char path[PATH_MAX + 16];
-	struct fresh key = {.path = path}, *found;
-	size_t at;
+/* The names of a directory that make it a repository of git. */
+struct parts {
+	const char *path; /* the first `len` bytes are the path of the directory */
+	size_t len;
+	unsigned parts;
+};
 
-	if ((size_t)snprintf(path, sizeof(path), "%.*s%s%s", (int)len, dir, len ? "/" : "", name) >=
-	    sizeof(path))
-		return false;
-	at = review_list_find(c->in->list, path);
-	if (at != REVIEW_NONE && !c->covered[at])
-		return true;
-	found = c->fresh_count
-			? bsearch(&key, c->fresh, c->fresh_count, sizeof(*c->fresh), by_fresh_path)
-			: NULL;
-	return found != NULL;
+static int by_parts_path(const void *a, const void *b)
+{
+	const struct parts *x = a, *y = b;
+	int order = strncasecmp(x->path, y->path, x->len < y->len ? x->len : y->len);
+
+	return order ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-static bool is_repository(const struct comparing *c, const char *dir, size_t len)
+static void note_parts(struct comparing *c, const char *path)
 {
-	return guest_has(c, dir, len, "HEAD") &&
-	       (guest_has(c, dir, len, "commondir") ||
-		(guest_has(c, dir, len, "objects") && guest_has(c, dir, len, "refs")));
+	const char *slash = strrchr(path, '/');
+	const unsigned part = review_part_of_name(slash ? slash + 1 : path);
+
+	if (part)
+		c->parts[c->parts_count++] = (struct parts){
+			.path = path, .len = slash ? (size_t)(slash - path) : 0, .parts = part};
 }
 
-/* Returns who runs or obeys the file, or NULL. */
-static const char *find_by(const struct comparing *c, const char *path, bool is_dir)
+/* Finds the directories that have such names in the image, or for the guest. Each of these names may
+ * come to the host, or stay there, because a person takes only some of the changes. */
+static int find_repositories(struct comparing *c, struct error *err)
 {
-	const char *by = autorun_of_path(path, is_dir);
-	const char *at = path + strlen(path);
+	const size_t most = c->in->list->count + c->fresh_count;
+	size_t kept = 0;
 
-	if (by || is_dir)
-		return by;
-	/* The file may be one of a repository that is not called .git. Such files are at most two
-	 * names below the repository. */
-	for (int names = 0; names < 2 && at > path; names++) {
-		do
-			at--;
-		while (at > path && at[-1] != '/');
-		by = autorun_in_repository(at);
-		if (by && is_repository(c, path, at > path ? (size_t)(at - path) - 1 : 0))
-			return by;
+	c->parts = calloc(most + 1, sizeof(*c->parts));
+	if (!c->parts)
+		return error_errno(err, ENOMEM, "changes");
+	for (size_t i = 0; i < c->in->list->count; i++)
+		note_parts(c, entry_at(c, i)->path);
+	for (size_t i = 0; i < c->fresh_count; i++)
+		note_parts(c, c->fresh[i].path);
+	if (c->parts_count > 0)
+		qsort(c->parts, c->parts_count, sizeof(*c->parts), by_parts_path);
+	for (size_t i = 0; i < c->parts_count; i++) {
+		if (kept > 0 && by_parts_path(&c->parts[kept - 1], &c->parts[i]) == 0)
+			c->parts[kept - 1].parts |= c->parts[i].parts;
+		else
+			c->parts[kept++] = c->parts[i];
 	}
-	return NULL;
+	c->parts_count = kept;
+	return c->in->host < 0 ? 0 : review_dirs_begin(&c->host, c->in->host, NULL, err);
+}
+
+static unsigned find_parts(void *data, const char *path, size_t len)
+{
+	struct comparing *c = data;
+	const struct parts key = {.path = path, .len = len};
+	const struct parts *found =
+		c->parts_count ? bsearch(&key, c->parts, c->parts_count, sizeof(key), by_parts_path)
+			       : NULL;
+
+	return (found ? found->parts : 0) |
+	       (c->in->host < 0 ? 0 : review_parts_on_host(&c->host, path, len));
+}
+
+/* Returns who runs or obeys the file, or NULL. Of the files of .git no more is said than that they
+ * are such files. */
+static const char *find_by(struct comparing *c, const struct review_change *change, bool is_dir)
+{
+	const char *by = autorun_of_path(change->path, is_dir);
+
+	return by || change->in_git ? by
+				    : review_repository_by(change->path, is_dir, find_parts, c);
 }
 
 static void judge_paths(struct comparing *c)
@@ -596,8 +626,8 @@ static void judge_paths(struct comparing *c)
 		/* Such a path may not even be that of a file. */
 		if (change->left_out && !review_path_is_clean(change->path))
 			continue;
-		change->by = find_by(c, change->path, is_dir);
 		change->in_git = is_in_git(change->path);
+		change->by = find_by(c, change, is_dir);
 	}
 }
 
@@ -852,7 +882,7 @@ static int compare(struct comparing *c, struct error *err)
 	for (size_t i = 0; i < in->claims->count; i++)
 		if (merge_claim(c, i, err) < 0)
 			return -1;
-	if (join_all(c, err) < 0)
+	if (join_all(c, err) < 0 || find_repositories(c, err) < 0)
 		return -1;
 	judge_paths(c);
 	if (pair_by_redirect(c, err) < 0 || pair_by_contents(c, err) < 0)
@@ -876,6 +906,8 @@ int review_compare(const struct review_inputs *inputs, struct review_changes *ou
 	free(c.covered);
 	free(c.hidden);
 	free(c.fresh);
+	free(c.parts);
+	review_dirs_end(&c.host);
 	if (status < 0) {
 		review_changes_free(&c.out);
 		return error_copy(err, &why);
