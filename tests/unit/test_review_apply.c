@@ -303,6 +303,85 @@ static void a_run_that_was_killed_can_be_repeated(void **state)
 	assert_true(steps > 30);
 }
 
+/* --- the host at each step ------------------------------------------------------------------- */
+
+/* Puts something else into the place of a file of the host, at a step of its change. */
+struct swap {
+	struct bed *bed;
+	const char *at, *name; /* the path of the change, and that of the file */
+	const char *link;      /* the target of a link; NULL: a file */
+	int before;	       /* the steps of the change before it */
+};
+
+static void swap_at_step(void *data, const char *path)
+{
+	struct swap *swap = data;
+
+	if (strcmp(path, swap->at) != 0 || swap->before-- != 0)
+		return;
+	assert_int_equal(renameat(swap->bed->host, swap->name, swap->bed->s->fd, "away"), 0);
+	if (swap->link)
+		assert_int_equal(symlinkat(swap->link, swap->bed->host, swap->name), 0);
+	else
+		put_file(swap->bed->host, swap->name, "of the host", 0644);
+}
+
+static void check_swap(struct bed *bed, const char *at, const char *name, const char *link,
+		       int before)
+{
+	struct swap swap = {bed, at, name, link, before};
+	struct error err = {0};
+
+	bed_compare(bed);
+	const struct review_apply inputs = {.list = &bed->list,
+					    .changes = &bed->changes,
+					    .tree = bed->tree,
+					    .host = bed->host,
+					    .paths = &at,
+					    .path_count = 1,
+					    .image = {.fd = -1},
+					    .step = swap_at_step,
+					    .data = &swap};
+	json_auto_t *result = review_apply(&inputs, &err);
+	assert_non_null(result);
+	check_paths(result, "conflicts", at);
+	if (!link)
+		check_file(bed->host, name, "of the host");
+}
+
+static void each_step_looks_again(void **state)
+{
+	struct bed bed;
+
+	bed_begin(&bed, state);
+	for (const char *const *at =
+		     (const char *const[]){"changed", "copied", "moved", "removed", "to dir", NULL};
+	     *at; at++)
+		put_file(bed.host, *at, *at, 0644);
+	bed_take(&bed);
+	upper_file(&bed, "changed", "new", 0644);
+	whiteout(&bed, "copied");
+	upper_file(&bed, "new copy", "copied", 0755);
+	whiteout(&bed, "moved");
+	upper_file(&bed, "new name", "moved", 0644);
+	whiteout(&bed, "removed");
+	upper_dir(&bed, "to dir", 0755);
+	upper_dir(&bed, "dir", 0755);
+	check_swap(&bed, "changed", "changed", NULL, 1);
+	check_swap(&bed, "new copy", "copied", NULL, 1);
+	check_swap(&bed, "new name", "moved", NULL, 0);
+	check_swap(&bed, "removed", "removed", NULL, 0);
+	check_swap(&bed, "to dir", "to dir", NULL, 0);
+	/* The mode of a directory that was just made is not given to what a link leads to. */
+	put_dir(bed.s->fd, "outside", 0700);
+	umask(077);
+	assert_int_equal(unlinkat(bed.s->fd, "away", 0), 0);
+	check_swap(&bed, "dir", "dir", "../outside", 1);
+	umask(022);
+	check_mode(bed.s->fd, "outside", 0700);
+	bed_end(&bed);
+}
+
 /* --- conflicts ------------------------------------------------------------------------------- */
 
 static void the_hosts_edits_stay(void **state)
@@ -816,6 +895,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(all_kinds_are_applied),
 		TEST(a_run_that_was_killed_can_be_repeated),
+		TEST(each_step_looks_again),
 		TEST(the_hosts_edits_stay),
 		TEST(only_what_was_shown_is_applied),
 		TEST(what_is_left_out_never_comes),

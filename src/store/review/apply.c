@@ -389,15 +389,24 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	       ca.tv_sec == cb.tv_sec && ca.tv_nsec == cb.tv_nsec;
 }
 
+/* Checks, immediately before a step, that the file is still the one of `seen`. */
+static int look_again(struct applying *a, size_t i, int dir, const char *name,
+		      const struct stat *seen)
+{
+	struct stat now;
+
+	return fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) < 0 || !is_same_file(&now, seen)
+		       ? conflict(a, i, "the host's file changed just now")
+		       : 0;
+}
+
 /* Renames the temporary name over the file at the path, if it is still the one of `seen`. */
 static int replace(struct applying *a, size_t i, int dir, const char *name, const char *temporary,
 		   const struct stat *seen)
 {
-	struct stat now;
-
-	if (fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) < 0 || !is_same_file(&now, seen))
-		return conflict(a, i, "the host's file changed just now");
 	step(a, i);
+	if (look_again(a, i, dir, name, seen) < 0)
+		return -1;
 	if (renameat(dir, temporary, dir, name) < 0)
 		return failed(a, i, errno);
 	return 0;
@@ -533,9 +542,10 @@ static int apply_file(struct applying *a, size_t i)
 	enum review_bar bar;
 	int dir = -1, status;
 
+	/* First the stat, so that is_due() looks at this file or at a later one. */
+	bar = review_dirs_stat(&a->dirs.paths, change->path, &seen);
 	if (!is_due(a, i))
 		return 0;
-	bar = review_dirs_stat(&a->dirs.paths, change->path, &seen);
 	if (bar != REVIEW_BAR_NONE && bar != REVIEW_BAR_MISSING)
 		return barred(a, i, bar);
 	if (bar == REVIEW_BAR_NONE && S_ISDIR(seen.st_mode)) {
@@ -559,6 +569,19 @@ static int apply_file(struct applying *a, size_t i)
 
 /* --- directories ----------------------------------------------------------------------------- */
 
+/* Gives a directory that was just made its mode. By now the name may be that of a link, which is not
+ * followed. */
+static int correct_mode(struct applying *a, size_t i, int dir, const char *name, mode_t mode)
+{
+	struct stat st;
+
+	step(a, i);
+	autoclose int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 || fstat(fd, &st) < 0 || fchmod(fd, mode | (st.st_mode & S_ISGID)) < 0
+		       ? failed(a, i, errno)
+		       : 0;
+}
+
 static int apply_dir(struct applying *a, size_t i)
 {
 	const struct review_change *change = &a->changes[i];
@@ -568,10 +591,10 @@ static int apply_dir(struct applying *a, size_t i)
 	struct stat st;
 	int dir = -1;
 
+	bar = review_dirs_stat(&a->dirs.paths, change->path, &st);
 	/* Of a directory that is only needed, its old path does not count. */
 	if (a->plans[i].choice == CHOSEN && !is_due(a, i))
 		return 0;
-	bar = review_dirs_stat(&a->dirs.paths, change->path, &st);
 	if (bar == REVIEW_BAR_NONE && S_ISDIR(st.st_mode)) {
 		bar = review_dirs_check_name(&a->dirs.paths, change->path);
 		if (bar != REVIEW_BAR_NONE)
@@ -588,6 +611,8 @@ static int apply_dir(struct applying *a, size_t i)
 		return barred(a, i, bar);
 	if (there) {
 		step(a, i);
+		if (look_again(a, i, dir, name, &st) < 0)
+			return -1;
 		if (unlinkat(dir, name, 0) < 0)
 			return failed(a, i, errno);
 	}
@@ -599,8 +624,8 @@ static int apply_dir(struct applying *a, size_t i)
 	/* The mode is as asked for, unless the umask of this process differs from that of the
 	 * comparison. A set-group-ID bit that the host's directory hands on stays. */
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && (st.st_mode & 01777) != mode &&
-	    fchmodat(dir, name, mode | (st.st_mode & S_ISGID), 0) < 0)
-		return failed(a, i, errno);
+	    correct_mode(a, i, dir, name, mode) < 0)
+		return -1;
 	/* A renamed directory ends when its old one is removed. */
 	return change->kind == REVIEW_RENAMED && a->plans[i].choice == CHOSEN
 		       ? 0
@@ -635,7 +660,8 @@ static int apply_dir_mode(struct applying *a, size_t i)
 
 /* --- renamed files --------------------------------------------------------------------------- */
 
-static int remove_old_name(struct applying *a, size_t i)
+/* `seen`: the file whose contents have their new name. */
+static int remove_old_name(struct applying *a, size_t i, const struct stat *seen)
 {
 	const char *name = NULL;
 	int dir = -1;
@@ -644,6 +670,8 @@ static int remove_old_name(struct applying *a, size_t i)
 	if (bar != REVIEW_BAR_NONE)
 		return barred(a, i, bar);
 	step(a, i);
+	if (look_again(a, i, dir, name, seen) < 0)
+		return -1;
 	return unlinkat(dir, name, 0) < 0 ? failed(a, i, errno) : 0;
 }
 
@@ -652,18 +680,18 @@ static int apply_rename(struct applying *a, size_t i)
 	const struct review_change *change = &a->changes[i];
 	const char *name = NULL, *old_name = NULL;
 	struct stat old, new;
-	enum review_bar bar;
+	enum review_bar bar, old_bar;
 	int dir = -1, old_dir = -1;
 
+	old_bar = review_dirs_stat(&a->dirs.froms, change->from, &old);
 	if (!is_due(a, i))
 		return 0;
 	bar = review_dirs_stat(&a->dirs.paths, change->path, &new);
 	const bool there = bar == REVIEW_BAR_NONE;
 	if (!there && bar != REVIEW_BAR_MISSING)
 		return barred(a, i, bar);
-	bar = review_dirs_stat(&a->dirs.froms, change->from, &old);
-	if (bar != REVIEW_BAR_NONE)
-		return barred(a, i, bar);
+	if (old_bar != REVIEW_BAR_NONE)
+		return barred(a, i, old_bar);
 	if (change->new.type == 'l' && !change->target && change->source == REVIEW_LOWER)
 		return conflict(a, i, "the host's link has changed");
 	/* A rename cannot change the mode in the same step. So such a file is copied. */
@@ -675,6 +703,8 @@ static int apply_rename(struct applying *a, size_t i)
 		if (bar != REVIEW_BAR_NONE)
 			return barred(a, i, bar);
 		step(a, i);
+		if (look_again(a, i, old_dir, old_name, &old) < 0)
+			return -1;
 		if (file_rename_new(old_dir, old_name, dir, name) == 0)
 			return note_made(a, i) < 0 ? -1 : end(a, i, APPLIED, NULL);
 		if (errno != EINVAL && errno != ENOTSUP && errno != ENOSYS)
@@ -695,7 +725,7 @@ static int apply_rename(struct applying *a, size_t i)
 		if (status < 0)
 			return -1;
 	}
-	return remove_old_name(a, i) < 0 ? -1 : end(a, i, APPLIED, NULL);
+	return remove_old_name(a, i, &old) < 0 ? -1 : end(a, i, APPLIED, NULL);
 }
 
 /* --- removals -------------------------------------------------------------------------------- */
@@ -732,7 +762,9 @@ static int apply_removal(struct applying *a, const struct removal *removal)
 	const bool renamed = change->kind == REVIEW_RENAMED;
 	struct review_dirs *dirs = renamed ? &a->dirs.froms : &a->dirs.paths;
 	const char *name = NULL;
-	enum review_bar bar;
+	struct stat seen;
+	enum review_bar bar = review_dirs_stat(dirs, removal->path, &seen);
+	const bool there = bar == REVIEW_BAR_NONE;
 	int dir = -1;
 
 	if (!renamed && !is_due(a, i))
@@ -743,6 +775,9 @@ static int apply_removal(struct applying *a, const struct removal *removal)
 	if (bar != REVIEW_BAR_NONE)
 		return barred(a, i, bar);
 	step(a, i);
+	/* A directory is only removed if it is empty. */
+	if (change->old.type != 'd' && there && look_again(a, i, dir, name, &seen) < 0)
+		return -1;
 	if (unlinkat(dir, name, change->old.type == 'd' ? AT_REMOVEDIR : 0) == 0 ||
 	    (renamed && (errno == ENOENT || errno == ENOTDIR)))
 		return end(a, i, APPLIED, NULL);
