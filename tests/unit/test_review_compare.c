@@ -187,6 +187,46 @@ static void what_must_not_come_to_the_host(void **state)
 	bed_end(&bed);
 }
 
+/* A link of the host may lead out. A link of the guest must not lead there. */
+static void links_through_links_of_the_host(void **state)
+{
+	struct bed bed;
+
+	bed_begin(&bed, state);
+	put_dir(bed.host, "d", 0755);
+	put_file(bed.host, "d/f", "f", 0644);
+	put_dir(bed.host, "e", 0755);
+	put_file(bed.host, "e/f", "f", 0644);
+	assert_int_equal(symlinkat("/etc", bed.host, "ext"), 0);
+	assert_int_equal(symlinkat("d", bed.host, "fine"), 0);
+	assert_int_equal(symlinkat("../ext", bed.host, "d/near"), 0);
+	bed_take(&bed);
+	whiteout(&bed, "fine");
+	upper_link(&bed, "1", "ext/shadow");
+	upper_link(&bed, "2", "ext");
+	upper_link(&bed, "3", "d/near/shadow");
+	upper_link(&bed, "4", "5/x");
+	upper_link(&bed, "5", "3");
+	upper_link(&bed, "6", "d/f");
+	upper_link(&bed, "7", "6");
+	upper_link(&bed, "8", "fine/f");
+	upper_link(&bed, "9", "9");
+	/* The directory of the host stays with its files. */
+	upper_link(&bed, "e", "ext/x");
+	bed_expect(&bed, "added l 1 (left out)\n"
+			 "added l 2 (left out)\n"
+			 "added l 3 (left out)\n"
+			 "added l 4 (left out)\n"
+			 "added l 5 (left out)\n"
+			 "added l 6\n"
+			 "added l 7\n"
+			 "added l 8\n"
+			 "added l 9 (left out)\n"
+			 "type l e (left out)\n"
+			 "removed l fine\n");
+	bed_end(&bed);
+}
+
 static void claims_that_cannot_be_true(void **state)
 {
 	struct bed bed;
@@ -610,6 +650,7 @@ int main(void)
 		TEST(directories_of_overlayfs),
 		TEST(directories_change_places),
 		TEST(what_must_not_come_to_the_host),
+		TEST(links_through_links_of_the_host),
 		TEST(claims_that_cannot_be_true),
 		TEST(redirects_without_end),
 		TEST(states_of_the_host),

@@ -33,6 +33,9 @@
 #include "store/review/repository.h"
 #include "store/share/autorun.h"
 
+/* As many links are followed as by the kernel. */
+#define LINKS_FOLLOWED 40
+
 /* What the guest has under a path. */
 struct fresh {
 	const char *path;
@@ -391,6 +394,174 @@ static int merge_claim(struct comparing *c, size_t at, struct error *err)
 	return 0;
 }
 
+/* --- links ----------------------------------------------------------------------------------- */
+
+static int by_fresh_path(const void *a, const void *b)
+{
+	const struct fresh *x = a, *y = b;
+	int order = strcmp(x->path, y->path);
+
+	return order ? order : (x->left_out != NULL) - (y->left_out != NULL);
+}
+
+static void sort_fresh(struct comparing *c)
+{
+	if (c->fresh_count > 0)
+		qsort(c->fresh, c->fresh_count, sizeof(*c->fresh), by_fresh_path);
+}
+
+/* Returns what the guest has at that path, and is not left out. */
+static const struct fresh *find_fresh(const struct comparing *c, const char *path)
+{
+	const struct fresh key = {.path = path};
+
+	return c->fresh_count ? bsearch(&key, c->fresh, c->fresh_count, sizeof(key), by_fresh_path)
+			      : NULL;
+}
+
+/* A path whose links are being followed. */
+struct following {
+	const struct comparing *c;
+	const char *const *targets; /* of the links of the list; NULL: not known */
+	int links;		    /* that may still be followed */
+};
+
+static bool follows_out(struct following *f, char at[PATH_MAX], const char *rest);
+
+/* Follows a link in the directory `at`, and `rest` behind it. */
+static bool link_follows_out(struct following *f, const char *at, const char *target,
+			     const char *rest)
+{
+	autofree char *all = NULL;
+	char dir[PATH_MAX];
+
+	if (!target || *target == '/' || f->links-- == 0)
+		return true;
+	memcpy(dir, at, strlen(at) + 1);
+	if (asprintf(&all, "%s/%s", target, rest) < 0) {
+		all = NULL;
+		return true;
+	}
+	return follows_out(f, dir, all);
+}
+
+/* Returns whether `rest`, from the directory `at` on, leads out of the reviewed directory, or may do
+ * so: through a link of the image, which the host may still have, or of the guest. Changes `at`. */
+static bool follows_out(struct following *f, char at[PATH_MAX], const char *rest)
+{
+	const struct review_list *list = f->c->in->list;
+	size_t len = strlen(at);
+
+	while (*rest) {
+		const size_t name = strcspn(rest, "/"), before = len;
+		const struct fresh *fresh;
+		size_t lower;
+
+		if (name == 2 && strncmp(rest, "..", 2) == 0) {
+			char *slash = strrchr(at, '/');
+
+			if (len == 0)
+				return true;
+			len = slash ? (size_t)(slash - at) : 0;
+			at[len] = '\0';
+		} else if (name > 0 && !(name == 1 && *rest == '.')) {
+			if (len + name + 2 > PATH_MAX)
+				return true;
+			if (len > 0)
+				at[len++] = '/';
+			memcpy(at + len, rest, name);
+			len += name;
+			at[len] = '\0';
+			fresh = find_fresh(f->c, at);
+			lower = review_list_find(list, at);
+			const bool old = lower != REVIEW_NONE && lower != REVIEW_ROOT &&
+					 list->entries[lower].type == 'l';
+			const bool new = fresh && fresh->look.type == 'l';
+			if (old || new) {
+				rest += name;
+				at[before] = '\0';
+				return (old && link_follows_out(f, at, f->targets[lower], rest)) ||
+				       (new &&link_follows_out(f, at, fresh->target, rest));
+			}
+		}
+		rest += name + (rest[name] == '/');
+	}
+	return false;
+}
+
+/* Reads the targets of the links of the list. Returns whether one of them leads out, or is not
+ * known. */
+static bool read_targets(struct comparing *c, const char **targets, struct error *err)
+{
+	auto_review_dirs struct review_dirs host = {0};
+	bool any = false;
+
+	if (review_dirs_begin(&host, c->in->host, c->in->list, err) < 0)
+		return false;
+	for (size_t i = 0; i < c->in->list->count && err->code == ERR_NONE; i++) {
+		if (entry_at(c, i)->type != 'l')
+			continue;
+		targets[i] = target_of_lower(c, &host, i, err);
+		any = any || !targets[i] || leads_out(entry_at(c, i)->path, targets[i]);
+	}
+	return any;
+}
+
+/* Leaves a link of the guest out, after the merging. */
+static void leave_link_out(struct comparing *c, struct fresh *fresh)
+{
+	const size_t claim = review_claims_find(c->in->claims, fresh->path);
+	const size_t base = review_list_find(c->in->list, fresh->path);
+	size_t parent, from, to;
+
+	fresh->left_out = "a link that leads out of the directory through another link";
+	if (fresh->source != REVIEW_UPPER || claim == REVIEW_NONE || base == REVIEW_NONE)
+		return;
+	/* The host's file stays, with what is below it, unless all of its directory goes. */
+	parent = c->in->claims->entries[claim].parent;
+	if (parent != REVIEW_ROOT && c->merged[parent].covered)
+		return;
+	c->covered[base] = false;
+	if (entry_at(c, base)->type != 'd')
+		return;
+	review_list_below(c->in->list, entry_at(c, base)->path, &from, &to);
+	memset(c->covered + from, false, to - from);
+}
+
+/* Leaves out the links of the guest that lead out through other links. A link of the host may lead
+ * out: that is the person's wish. A guest's link through it is not. If no link of the host leads out,
+ * none can, since each link of the guest was checked alone. */
+static int check_links(struct comparing *c, struct error *err)
+{
+	autofree const char **targets = calloc(c->in->list->count + 1, sizeof(*targets));
+	autofree bool *out = calloc(c->fresh_count + 1, sizeof(*out));
+	size_t links = 0;
+
+	if (!targets || !out)
+		return error_errno(err, ENOMEM, "changes");
+	for (size_t i = 0; i < c->fresh_count; i++)
+		links += c->fresh[i].look.type == 'l' && !c->fresh[i].left_out;
+	if (c->in->host < 0 || links == 0 || !read_targets(c, targets, err))
+		return err->code == ERR_NONE ? 0 : -1;
+	sort_fresh(c);
+	for (size_t i = 0; i < c->fresh_count; i++) {
+		const struct fresh *fresh = &c->fresh[i];
+		struct following f = {.c = c, .targets = targets, .links = LINKS_FOLLOWED};
+		const char *slash = strrchr(fresh->path, '/');
+		char at[PATH_MAX] = "";
+
+		if (fresh->look.type != 'l' || fresh->left_out || !fresh->target)
+			continue;
+		if (slash)
+			memcpy(at, fresh->path, (size_t)(slash - fresh->path));
+		out[i] = follows_out(&f, at, fresh->target);
+	}
+	for (size_t i = 0; i < c->fresh_count; i++)
+		if (out[i])
+			leave_link_out(c, &c->fresh[i]);
+	return 0;
+}
+
 /* --- joining --------------------------------------------------------------------------------- */
 
 static struct review_change *add_change(struct comparing *c, struct error *err)
@@ -475,22 +646,13 @@ static int join(struct comparing *c, size_t at, const struct fresh *fresh, struc
 	return 0;
 }
 
-static int by_fresh_path(const void *a, const void *b)
-{
-	const struct fresh *x = a, *y = b;
-	int order = strcmp(x->path, y->path);
-
-	return order ? order : (x->left_out != NULL) - (y->left_out != NULL);
-}
-
 static int join_all(struct comparing *c, struct error *err)
 {
 	const struct review_list *list = c->in->list;
 	const char *done = NULL;
 	size_t i = 0;
 
-	if (c->fresh_count > 0)
-		qsort(c->fresh, c->fresh_count, sizeof(*c->fresh), by_fresh_path);
+	sort_fresh(c);
 	for (size_t k = 0; k < c->fresh_count; k++) {
 		const struct fresh *fresh = &c->fresh[k];
 		size_t at = REVIEW_NONE;
@@ -882,7 +1044,7 @@ static int compare(struct comparing *c, struct error *err)
 	for (size_t i = 0; i < in->claims->count; i++)
 		if (merge_claim(c, i, err) < 0)
 			return -1;
-	if (join_all(c, err) < 0 || find_repositories(c, err) < 0)
+	if (check_links(c, err) < 0 || join_all(c, err) < 0 || find_repositories(c, err) < 0)
 		return -1;
 	judge_paths(c);
 	if (pair_by_redirect(c, err) < 0 || pair_by_contents(c, err) < 0)
