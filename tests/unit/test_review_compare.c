@@ -492,6 +492,48 @@ static void parts_of_repositories(void **state)
 	bed_end(&bed);
 }
 
+/* The host's autorun files are links to files with other names. */
+static void what_autorun_links_lead_to(void **state)
+{
+	struct bed bed;
+
+	bed_begin(&bed, state);
+	put_dir(bed.host, "cfg", 0755);
+	put_file(bed.host, "cfg/real", "x", 0644);
+	put_file(bed.host, "cfg/other", "x", 0644);
+	put_dir(bed.host, "editor", 0755);
+	put_dir(bed.host, "sub", 0755);
+	assert_int_equal(symlinkat("cfg/envrc", bed.host, ".envrc"), 0);
+	assert_int_equal(symlinkat("real", bed.host, "cfg/envrc"), 0);
+	assert_int_equal(symlinkat("../editor/", bed.host, "sub/.vscode"), 0);
+	assert_int_equal(symlinkat("new/./file", bed.host, "Makefile"), 0);
+	assert_int_equal(symlinkat("mk/dir/file", bed.host, "GNUmakefile"), 0);
+	assert_int_equal(symlinkat(".envrc", bed.host, "loop.mk"), 0);
+	assert_int_equal(symlinkat("a.mk", bed.host, "a.mk"), 0);
+	put_dir(bed.host, "mk", 0755);
+	bed_take(&bed);
+	upper_dir(&bed, "cfg", 0755);
+	upper_file(&bed, "cfg/real", "evil", 0644);
+	upper_file(&bed, "cfg/other", "y", 0644);
+	upper_dir(&bed, "editor", 0755);
+	upper_dir(&bed, "editor/deep", 0755);
+	upper_file(&bed, "editor/deep/tasks", "evil", 0644);
+	upper_dir(&bed, "new", 0755);
+	upper_file(&bed, "new/file", "evil", 0644);
+	upper_file(&bed, "new/file2", "y", 0644);
+	upper_link(&bed, "mk", "cfg");
+	bed_compare(&bed);
+	for (const char *const *at =
+		     (const char *const[]){"cfg/real", "editor/deep/tasks", "new/file", "mk", NULL};
+	     *at; at++)
+		if (!*by(&bed, *at))
+			fail_msg("%s is no autorun file", *at);
+	for (const char *const *at = (const char *const[]){"cfg/other", "new", "new/file2", NULL};
+	     *at; at++)
+		assert_string_equal(by(&bed, *at), "");
+	bed_end(&bed);
+}
+
 /* The digest changes with each thing that would be applied, and only with those. */
 static void the_digest_of_the_changes(void **state)
 {
@@ -657,6 +699,7 @@ int main(void)
 		TEST(contents_that_alone_count),
 		TEST(autorun_files),
 		TEST(parts_of_repositories),
+		TEST(what_autorun_links_lead_to),
 		TEST(the_digest_of_the_changes),
 		TEST(changes_as_json),
 		TEST(hostile_names),

@@ -55,6 +55,13 @@ struct merged {
 	const char *left_out; /* why it is left out, with everything below it; NULL: it is not */
 };
 
+/* A path to which a link of the image leads, where the link has the name of an autorun file. */
+struct reached {
+	const char *path; /* of `len` bytes */
+	size_t len;
+	const char *by;
+};
+
 struct comparing {
 	const struct review_inputs *in;
 	struct review_dirs tree; /* the copy of the upper layer */
@@ -65,6 +72,8 @@ struct comparing {
 	size_t fresh_count, fresh_room;
 	struct parts *parts; /* sorted by path; each path once */
 	size_t parts_count;
+	struct reached *reached; /* sorted by path */
+	size_t reached_count, reached_room;
 	struct review_dirs host; /* the reviewed directory, for find_parts() alone */
 	size_t brought;		 /* the number of files that redirects have brought */
 	struct review_changes out;
@@ -769,14 +778,161 @@ static unsigned find_parts(void *data, const char *path, size_t len)
 	       (c->in->host < 0 ? 0 : review_parts_on_host(&c->host, path, len));
 }
 
+static int note_reached(struct comparing *c, const char *path, const char *by, struct error *err)
+{
+	const char *kept = review_keep(c->out.memory, path, NULL, NULL, err);
+
+	if (!kept)
+		return -1;
+	if (c->reached_count == c->reached_room) {
+		size_t more = c->reached_room ? 2 * c->reached_room : 32;
+		struct reached *list = array_resize(c->reached, more, sizeof(*list));
+
+		if (!list)
+			return error_errno(err, ENOMEM, "changes");
+		c->reached = list;
+		c->reached_room = more;
+	}
+	c->reached[c->reached_count++] =
+		(struct reached){.path = kept, .len = strlen(kept), .by = by};
+	return 0;
+}
+
+/* Notes the links of the list that lead to the file `rest`, from the directory `at` on, and the path
+ * of the file itself. Changes `at`. */
+static int reach(struct comparing *c, struct review_dirs *host, char at[PATH_MAX], const char *rest,
+		 const char *by, struct error *err)
+{
+	autofree char *kept = NULL;
+	int links = LINKS_FOLLOWED;
+
+	while (*rest) {
+		const size_t name = strcspn(rest, "/"), before = strlen(at);
+		const char *target;
+		size_t lower;
+
+		if (name == 2 && strncmp(rest, "..", 2) == 0) {
+			char *slash = strrchr(at, '/');
+
+			if (!*at)
+				return 0;
+			*(slash ? slash : at) = '\0';
+		} else if (name > 0 && !(name == 1 && *rest == '.')) {
+			if (before + name + 2 > PATH_MAX)
+				return 0;
+			snprintf(at + before, PATH_MAX - before, "%s%.*s", before ? "/" : "",
+				 (int)name, rest);
+			lower = review_list_find(c->in->list, at);
+			if (lower != REVIEW_NONE && entry_at(c, lower)->type == 'l') {
+				char *more = NULL;
+
+				if (note_reached(c, at, by, err) < 0)
+					return -1;
+				target = target_of_lower(c, host, lower, err);
+				if (!target || *target == '/' || links-- == 0)
+					return err->code == ERR_NONE ? 0 : -1;
+				if (asprintf(&more, "%s%s", target, rest + name) < 0)
+					return error_errno(err, ENOMEM, "changes");
+				at[before] = '\0';
+				free(kept);
+				kept = more;
+				rest = kept;
+				continue;
+			}
+		}
+		rest += name + (rest[name] == '/');
+	}
+	return *at ? note_reached(c, at, by, err) : 0;
+}
+
+static int by_reached_path(const void *a, const void *b)
+{
+	const struct reached *x = a, *y = b;
+	int order = strncasecmp(x->path, y->path, x->len < y->len ? x->len : y->len);
+
+	return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+/* Finds the files that programs run or obey because a link of the image with such a name leads to
+ * them. */
+static int find_reached(struct comparing *c, struct error *err)
+{
+	auto_review_dirs struct review_dirs host = {0};
+
+	if (c->in->host < 0)
+		return 0;
+	if (review_dirs_begin(&host, c->in->host, c->in->list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < c->in->list->count; i++) {
+		const char *path = entry_at(c, i)->path, *slash = strrchr(path, '/'), *by;
+		char at[PATH_MAX] = "";
+
+		if (entry_at(c, i)->type != 'l' || strlen(path) >= PATH_MAX)
+			continue;
+		by = autorun_of_path(path, false);
+		if (!by)
+			by = review_repository_by(path, false, find_parts, c);
+		if (!by)
+			continue;
+		if (slash)
+			memcpy(at, path, (size_t)(slash - path));
+		if (reach(c, &host, at, slash ? slash + 1 : path, by, err) < 0)
+			return -1;
+	}
+	if (c->reached_count > 0)
+		qsort(c->reached, c->reached_count, sizeof(*c->reached), by_reached_path);
+	return 0;
+}
+
+/* Returns who runs or obeys the file because of a link; NULL: nobody. */
+static const char *find_by_link(const struct comparing *c, const struct review_change *change)
+{
+	const char *path = change->path;
+	const size_t len = strlen(path);
+	size_t from = 0, to = c->reached_count;
+
+	if (c->reached_count == 0)
+		return NULL;
+	for (size_t end = 1; end <= len; end++) {
+		const struct reached key = {.path = path, .len = end}, *found;
+
+		if (path[end] && path[end] != '/')
+			continue;
+		found = bsearch(&key, c->reached, c->reached_count, sizeof(key), by_reached_path);
+		if (found)
+			return found->by;
+	}
+	if (change->new.type != 'l')
+		return NULL;
+	/* A link in the place of a directory above such a file leads to another file. The first
+	 * path that is not before "path/" would be that of such a file. */
+	while (from < to) {
+		const size_t middle = from + (to - from) / 2;
+		const struct reached *at = &c->reached[middle];
+		int order = strncasecmp(at->path, path, len);
+
+		if (order == 0)
+			order = (unsigned char)at->path[len] - '/';
+		if (order == 0)
+			return at->by;
+		if (order < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return NULL;
+}
+
 /* Returns who runs or obeys the file, or NULL. Of the files of .git no more is said than that they
  * are such files. */
 static const char *find_by(struct comparing *c, const struct review_change *change, bool is_dir)
 {
 	const char *by = autorun_of_path(change->path, is_dir);
 
-	return by || change->in_git ? by
-				    : review_repository_by(change->path, is_dir, find_parts, c);
+	if (by || change->in_git)
+		return by;
+	by = review_repository_by(change->path, is_dir, find_parts, c);
+	return by || is_dir ? by : find_by_link(c, change);
 }
 
 static void judge_paths(struct comparing *c)
@@ -1044,7 +1200,8 @@ static int compare(struct comparing *c, struct error *err)
 	for (size_t i = 0; i < in->claims->count; i++)
 		if (merge_claim(c, i, err) < 0)
 			return -1;
-	if (check_links(c, err) < 0 || join_all(c, err) < 0 || find_repositories(c, err) < 0)
+	if (check_links(c, err) < 0 || join_all(c, err) < 0 || find_repositories(c, err) < 0 ||
+	    find_reached(c, err) < 0)
 		return -1;
 	judge_paths(c);
 	if (pair_by_redirect(c, err) < 0 || pair_by_contents(c, err) < 0)
@@ -1069,6 +1226,7 @@ int review_compare(const struct review_inputs *inputs, struct review_changes *ou
 	free(c.hidden);
 	free(c.fresh);
 	free(c.parts);
+	free(c.reached);
 	review_dirs_end(&c.host);
 	if (status < 0) {
 		review_changes_free(&c.out);
