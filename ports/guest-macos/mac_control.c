@@ -113,7 +113,7 @@ static int mount_directory(json_t *share, struct error *err)
 	if (run_program(words) != 0)
 		return error_set(
 			err, ERR_IO,
-			"the guest's program %s cannot mount the directory \"%.64s\" on %s",
+			"the guest's program %s cannot mount the share \"%.64s\" on %s",
 			words[0], tag, where);
 	return 0;
 }

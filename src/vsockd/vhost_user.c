@@ -384,12 +384,12 @@ int vhost_user_header(const uint8_t raw[VHOST_HEADER], struct vhost_message *mes
 	if ((header[1] & FLAG_VERSION_MASK) != FLAG_VERSION || header[1] & FLAG_REPLY)
 		return error_set(
 			err, ERR_INVALID,
-			"QEMU's vhost-user message %u has wrong flags (0x%x): this is a bug, or QEMU was taken over",
+			"a vhost-user message of QEMU (request %u) has wrong flags (0x%x): this is a bug, or QEMU was taken over",
 			header[0], header[1]);
 	if (header[2] > VHOST_PAYLOAD)
 		return error_set(
 			err, ERR_INVALID,
-			"QEMU's vhost-user message %u is too long (%u bytes): this is a bug, or QEMU was taken over",
+			"a vhost-user message of QEMU (request %u) is too long (%u bytes): this is a bug, or QEMU was taken over",
 			header[0], header[2]);
 	message->request = header[0];
 	message->flags = header[1];

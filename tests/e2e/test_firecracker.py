@@ -400,7 +400,7 @@ def test_no_program(fc):
     nowhere = {"MICROAGENT_FIRECRACKER": ""}
     assert fc.do("host", env=nowhere)["host"]["binaryPath"] == ""
     error = fc.refused("check", fc.host.config(), env=nowhere)
-    assert "firecracker is not installed" in error
+    assert "Firecracker is not installed" in error
     error = fc.refused("check", fc.host.config(), env={"MICROAGENT_FIRECRACKER": "/nonexistent"})
     assert "MICROAGENT_FIRECRACKER names /nonexistent" in error
 

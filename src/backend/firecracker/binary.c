@@ -71,7 +71,7 @@ char *fc_find(struct error *err)
 	}
 	error_set(
 		err, ERR_UNAVAILABLE,
-		"firecracker is not installed: put a release of https://github.com/firecracker-microvm/firecracker in PATH");
+		"Firecracker is not installed: put the program of a release of https://github.com/firecracker-microvm/firecracker into a directory of PATH, with the name firecracker");
 	return NULL;
 }
 

@@ -252,7 +252,7 @@ static int run_changes(struct cli *cli, const void *values, const struct cli_wor
 const struct cli_command cli_changes = {
 	.name = "changes",
 	.args = "NAME [PATH...] | apply NAME [PATH...] | drop NAME",
-	.summary = "what a guest changed in shared directories; and take changes of a review",
+	.summary = "what a guest changed in shared directories, to look at or take",
 	.help = "Lists what the guest changed in directories that are shared with DIR:/PLACE:review.\n"
 		"Nothing of it is on this host until `changes apply` brings it here: a file that was\n"
 		"changed here meanwhile stays, and is a conflict. apply takes what was listed last.\n"
