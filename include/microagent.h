@@ -583,7 +583,9 @@ int microagent_shared_changes(struct microagent *agent, const char *name, json_t
  * which must be named themselves. "failed" says why it stopped: the disk is full, for example.
  * `digest`: ERR_CONFLICT if the changes have another digest; NULL: any.
  *
- * microagent_changes_drop() forgets all changes of a workspace that does not run. ERR_CONFLICT: it
+ * microagent_changes_refresh() takes the directories anew, for a workspace that does not run, so
+ * that its guest sees what was changed on the host meanwhile. ERR_CONFLICT: it runs, or it has
+ * changes that are not on the host. microagent_changes_drop() forgets all changes of a workspace that does not run. ERR_CONFLICT: it
  * runs.
  *
  * `paths` ends with NULL, and chooses changes: files, and directories with everything in them. A
@@ -598,6 +600,7 @@ int microagent_changes_diff(struct microagent *agent, const char *name, const ch
 			    bool colour, int fd, struct error *err);
 int microagent_changes_apply(struct microagent *agent, const char *name, const char *digest,
 			     const char *const *paths, json_t **result, struct error *err);
+int microagent_changes_refresh(struct microagent *agent, const char *name, struct error *err);
 int microagent_changes_drop(struct microagent *agent, const char *name, struct error *err);
 /* Stores the bundles and outputs that the workspace declares: {"ingress":[...],"egress":[...]}. */
 int microagent_artifacts(struct microagent *agent, const char *name, json_t **artifacts,

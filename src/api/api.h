@@ -158,6 +158,8 @@ extern const char *const prepare_keeping[];
 /* Does what microagent_prepare() does, but does not check that the files of reviewed directories are
  * those that were recorded. The caller has just put other files there. Defined in workspace.c. */
 int workspace_prepare_anew(struct microagent *agent, const char *name, struct error *err);
+/* Prepares the workspace again, and takes its reviewed directories anew. Defined in workspace.c. */
+int workspace_prepare_taking(struct microagent *agent, const char *name, struct error *err);
 /* The next functions, up to reviews_move(), are defined in review_copy.c. */
 /* Describes the reviewed directories of a prepared workspace as [{"name","upper","sha256",
  * "diskSHA256"}], as a new reference. The digests of the list and of the image are those that prepare

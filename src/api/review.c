@@ -433,6 +433,45 @@ int microagent_changes_apply(struct microagent *agent, const char *name, const c
 	return 0;
 }
 
+/* --- taking the files anew ------------------------------------------------------------------- */
+
+static int require_nothing_new(struct work *work, struct reviewed *r, const char *const *paths,
+			       size_t count, struct error *err)
+{
+	size_t missing = 0;
+
+	(void)work;
+	(void)paths;
+	(void)count;
+	for (size_t i = 0; i < r->changes.count; i++)
+		missing += r->changes.changes[i].host != REVIEW_HOST_DONE;
+	return missing == 0
+		       ? 0
+		       : error_set(
+				 err, ERR_CONFLICT,
+				 "\"%s\" has %zu changes in %.200s that this host does not have, and they would be lost: apply them, or forget them",
+				 r->ws->id, missing, json_text(r->bundle, "mountpoint", ""));
+}
+
+int microagent_changes_refresh(struct microagent *agent, const char *name, struct error *err)
+{
+	auto_existing struct open_workspace existing = {0};
+	json_auto_t *config = NULL;
+	struct work work = {0};
+	json_t *bundles;
+
+	if (open_workspace_named(agent, name, &existing, err) < 0 ||
+	    find_bundles(&existing, &config, &bundles, err) < 0 ||
+	    open_workspace_refuse_quarantined(&existing, err) < 0)
+		return -1;
+	if (lease_is_held(&existing.ws))
+		return open_workspace_refuse_alive(&existing, err);
+	if (review_fetch(agent, &existing.ws, bundles, NULL, err) < 0 ||
+	    each_reviewed(&existing, config, bundles, require_nothing_new, &work, err) < 0)
+		return -1;
+	return workspace_prepare_taking(agent, name, err);
+}
+
 /* --- forgetting ------------------------------------------------------------------------------ */
 
 int microagent_changes_drop(struct microagent *agent, const char *name, struct error *err)

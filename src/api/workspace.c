@@ -85,6 +85,11 @@ int workspace_prepare_anew(struct microagent *agent, const char *name, struct er
 	return as_recorded(agent, prepare_keeping, "prepare", name, NULL, err);
 }
 
+int workspace_prepare_taking(struct microagent *agent, const char *name, struct error *err)
+{
+	return as_recorded(agent, NULL, "prepare", name, NULL, err);
+}
+
 /* The files of reviewed directories are kept, so they must be those that an earlier prepare has made:
  * what a live supervisor that was taken over has written must not be recorded. If the files cannot be
  * described, the supervisor takes the directories anew, or says what is wrong. */

@@ -99,7 +99,7 @@ def validate_response(command, answer):
 CLI = {"balloon": "control-sock-answer", "list": "cli-list", "doctor": "cli-doctor", "setup": "cli-setup", "version": "cli-version", "contract": "contract", "logs": "cli-logs",
        "events": "cli-events", "profiles": "cli-profiles", "network": "cli-network",
        "exec": "cli-exec", "run": "cli-exec", "connect": "cli-exec", "cp": "cli-copy", "ls": "cli-ls", "artifacts get": "cli-copy", "artifacts": "cli-artifacts",
-       "changes": "cli-changes", "changes drop": "cli-named",
+       "changes": "cli-changes", "changes drop": "cli-named", "changes refresh": "cli-named",
        "base create": "cli-base", "base show": "cli-base", "base list": "cli-bases", "base verify": "cli-base-verify",
        "base delete": "cli-named", "base warm": "cli-base", "base cool": "cli-named",
        "session create": "cli-session", "session list": "cli-sessions",

@@ -147,6 +147,22 @@ def test_a_stopped_workspace_keeps_its_changes(host, box):
     assert not rows(host, "box")
 
 
+def test_files_of_now(host, box):
+    """A refresh takes the files anew, unless changes of the guest would be lost."""
+    done = host("changes", "refresh", "box", check=1)
+    assert "running" in done.stderr, done.stderr
+    host("exec", "box", "--", "sh", "-c", "echo more >>/w/file", check=0)
+    host("stop", "box", check=0)
+    (box / "kept").write_text("edited here\n")
+    done = host("changes", "refresh", "box", check=1)
+    assert '"box" has 1 changes in /w that this host does not have' in done.stderr, done.stderr
+    host("changes", "apply", "box", "file", check=0)
+    host.json("changes", "refresh", "box")
+    host("start", "box", check=0)
+    assert host("exec", "box", "--", "cat", "/w/file", "/w/kept", check=0).stdout == "first\nmore\nedited here\n"
+    assert not rows(host, "box")
+
+
 def test_a_run_keeps_what_was_changed_and_nothing_else(host):
     main = project(host.base)
     before = digest(main)

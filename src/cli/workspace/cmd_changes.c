@@ -216,22 +216,23 @@ static int run_changes(struct cli *cli, const void *values, const struct cli_wor
 	bool more = args->count > 1;
 	bool apply = more && strcmp(args->items[0], "apply") == 0;
 	bool drop = more && strcmp(args->items[0], "drop") == 0;
-	const char *name = args->items[apply || drop];
-	const char *const *paths =
-		args->count > 1u + (apply || drop) ? args->items + 1 + (apply || drop) : NULL;
+	bool refresh = more && strcmp(args->items[0], "refresh") == 0;
+	bool verb = apply || drop || refresh;
+	const char *name = args->items[verb];
+	const char *const *paths = args->count > 1u + verb ? args->items + 1 + verb : NULL;
 
 	if (v->shared + v->stat + v->diff > 1)
 		return cli_usage(
 			cli, err,
 			"--shared, --stat and --diff exclude each other: give one of them");
-	if ((apply || drop) && (v->shared || v->stat || v->diff))
+	if (verb && (v->shared || v->stat || v->diff))
 		return cli_usage(cli, err, "changes %s takes none of --shared, --stat and --diff",
 				 args->items[0]);
 	if (v->digest && !apply)
 		return cli_usage(cli, err, "--digest is for `microagent changes apply NAME`");
-	if ((drop || v->shared) && paths)
+	if ((drop || refresh || v->shared) && paths)
 		return cli_usage(cli, err, "changes %s takes NAME alone, and no path",
-				 drop ? "drop" : "--shared");
+				 v->shared ? "--shared" : args->items[0]);
 	if (v->diff && cli->json)
 		return cli_usage(
 			cli, err,
@@ -242,6 +243,8 @@ static int run_changes(struct cli *cli, const void *values, const struct cli_wor
 		return review_bring(cli, name, v->digest, paths, err);
 	if (drop)
 		return review_forget(cli, name, err);
+	if (refresh)
+		return review_refresh(cli, name, err);
 	return review_show(cli, name,
 			   v->diff   ? REVIEW_PATCH
 			   : v->stat ? REVIEW_STAT
@@ -251,12 +254,13 @@ static int run_changes(struct cli *cli, const void *values, const struct cli_wor
 
 const struct cli_command cli_changes = {
 	.name = "changes",
-	.args = "NAME [PATH...] | apply NAME [PATH...] | drop NAME",
+	.args = "NAME [PATH...] | apply NAME [PATH...] | drop|refresh NAME",
 	.summary = "what a guest changed in shared directories, to look at or take",
 	.help = "Lists what the guest changed in directories that are shared with DIR:/PLACE:review.\n"
 		"Nothing of it is on this host until `changes apply` brings it here: a file that was\n"
 		"changed here meanwhile stays, and is a conflict. apply takes what was listed last.\n"
-		"drop forgets all changes of a workspace that does not run. PATH is relative to the\n"
+		"drop forgets all changes of a workspace that does not run; refresh takes the files of\n"
+		"this host anew, if all changes are here. PATH is relative to the\n"
 		"directory, or an absolute path of the guest.\n"
 		"--shared lists files of writable shares that the host's programs run or obey:\n"
 		".git/config, hooks of git, .envrc, .vscode, Makefile and the like.\n",

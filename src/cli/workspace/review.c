@@ -324,8 +324,12 @@ int review_bring(struct cli *cli, const char *name, const char *digest, const ch
 	return cli->json && cli_print_json(result, err) < 0 ? -1 : code;
 }
 
-int review_forget(struct cli *cli, const char *name, struct error *err)
+/* Does the work of `changes drop` or `changes refresh`, and prints what was done. */
+static int settle_review(struct cli *cli, const char *name, const char *stage, const char *done,
+			 int (*work)(struct microagent *agent, const char *name, struct error *err),
+			 struct error *err)
 {
+	autoprogress struct progress progress = PROGRESS_INIT;
 	json_auto_t *answer = json_pack("{s:b, s:s}", "ok", 1, "name", name);
 	struct microagent *agent;
 	char id[GUEST_ID_ROOM];
@@ -333,18 +337,34 @@ int review_forget(struct cli *cli, const char *name, struct error *err)
 
 	if (guest_check_name(cli, name, err) < 0)
 		return -1;
-	agent = guest_open_living(cli, NULL, name, id, err);
+	agent = guest_open_living(cli, &progress, name, id, err);
 	if (!agent)
 		return -1;
-	status = microagent_changes_drop(agent, id, err);
+	progress_start(&progress, stage);
+	status = work(agent, id, err);
+	progress_end(&progress);
 	microagent_close(agent);
 	if (status < 0)
 		return -1;
 	if (cli->json)
 		return cli_print_json(answer, err);
-	printf("%s: its changes are forgotten; its next start begins with the files that were taken\n",
-	       name);
+	printf("%s: %s\n", name, done);
 	return CLI_EXIT_OK;
+}
+
+int review_refresh(struct cli *cli, const char *name, struct error *err)
+{
+	return settle_review(cli, name, "taking the files",
+			     "its next start begins with the files of now",
+			     microagent_changes_refresh, err);
+}
+
+int review_forget(struct cli *cli, const char *name, struct error *err)
+{
+	return settle_review(
+		cli, name, "forgetting the changes",
+		"its changes are forgotten; its next start begins with the files that were taken",
+		microagent_changes_drop, err);
 }
 
 /* --- after a run ----------------------------------------------------------------------------- */

@@ -23,6 +23,8 @@ int review_show(struct cli *cli, const char *name, enum review_form form, int64_
  * or if a step has failed. `digest` may be NULL. */
 int review_bring(struct cli *cli, const char *name, const char *digest, const char *const *paths,
 		 struct error *err);
+/* Takes the reviewed directories of a workspace that does not run anew. */
+int review_refresh(struct cli *cli, const char *name, struct error *err);
 /* Forgets the changes of a workspace that does not run. */
 int review_forget(struct cli *cli, const char *name, struct error *err);
 
