@@ -739,6 +739,31 @@ static void no_repository_is_completed_without_a_name(void **state)
 	bed_end(&bed);
 }
 
+/* A guest's disk image has few data. */
+static void holes_stay_holes(void **state)
+{
+	const off_t size = (off_t)16 << 20;
+	struct bed bed;
+	struct stat st;
+	char got[5] = "";
+
+	bed_begin(&bed, state);
+	bed_take(&bed);
+	put_file(bed.tree, "image", "begin", 0600);
+	autoclose int image = openat(bed.tree, "image", O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(image, "mid", 3, 5000001), 3);
+	assert_int_equal(ftruncate(image, size), 0);
+	claim(&bed, 'f', "image", 0644, NULL);
+	check_result(apply(&bed, NULL), "image", "", "", "");
+	assert_int_equal(fstatat(bed.host, "image", &st, 0), 0);
+	assert_int_equal(st.st_size, size);
+	assert_true((off_t)st.st_blocks * 512 < size / 4);
+	autoclose int copy = openat(bed.host, "image", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(pread(copy, got, 5, 5000000), 5);
+	assert_memory_equal(got, "\0mid\0", 5);
+	bed_end(&bed);
+}
+
 /* --- hosts ----------------------------------------------------------------------------------- */
 
 /* 77: this machine gives no mount namespace. */
@@ -906,6 +931,7 @@ int main(void)
 		TEST(autorun_files_are_named),
 		TEST(an_old_path_names_no_autorun_file),
 		TEST(no_repository_is_completed_without_a_name),
+		TEST(holes_stay_holes),
 		TEST(a_full_disk),
 		TEST(hostile_names),
 		TEST(directories_that_may_not_be_written),

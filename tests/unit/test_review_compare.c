@@ -3,6 +3,20 @@
 #include "review_fixture.h"
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "base/limits.h"
+
+/* The bytes that were read by pread(). */
+static uint64_t bytes_read;
+
+ssize_t pread(int fd, void *bytes, size_t len, off_t at)
+{
+	ssize_t n = syscall(SYS_pread64, fd, bytes, len, at);
+
+	bytes_read += n > 0 ? (uint64_t)n : 0;
+	return n;
+}
 
 static void nothing_is_changed(void **state)
 {
@@ -284,6 +298,78 @@ static void redirects_without_end(void **state)
 	/* The first one is believed: a copy, since /big is still there. */
 	assert_true(bed.changes.count <= 2000 + 302);
 	assert_null(bed_change(&bed, "m0000/a/000")->left_out);
+	bed_end(&bed);
+}
+
+/* One move of a directory with a long name and many files. */
+static void moved_paths_have_a_limit(void **state)
+{
+	struct error err = {0};
+	struct bed bed;
+
+	bed_begin(&bed, state);
+	put_dir(bed.host, "d", 0755);
+	put_file(bed.host, "d/1", "1", 0644);
+	put_file(bed.host, "d/2", "2", 0644);
+	bed_take(&bed);
+	whiteout(&bed, "d");
+	upper_moved(&bed, "a long name", "/d", 0755);
+	limit_set(LIMIT_REVIEW_MOVED_BYTES, 28);
+	bed_compare(&bed);
+	limit_set(LIMIT_REVIEW_MOVED_BYTES, 27);
+	const struct review_inputs inputs = {
+		.list = &bed.list, .claims = &bed.read, .tree = bed.tree, .host = bed.host};
+	struct review_changes changes = {0};
+	assert_int_equal(review_compare(&inputs, &changes, &err), -1);
+	limit_reset(LIMIT_REVIEW_MOVED_BYTES);
+	assert_non_null(strstr(err.msg, "a long name"));
+	assert_null(changes.changes);
+	bed_end(&bed);
+}
+
+/* A guest gives one file many names: it is read once. */
+static void hard_links_are_read_once(void **state)
+{
+	static char data[100000];
+	struct bed bed;
+	char path[32];
+
+	bed_begin(&bed, state);
+	bed_take(&bed);
+	memset(data, 'a', sizeof(data));
+	put_bytes(bed.tree, "000", data, sizeof(data), 0600);
+	claim(&bed, 'f', "000", 0644, NULL);
+	put_file(bed.tree, "b0", "of b", 0600);
+	claim(&bed, 'f', "b0", 0644, NULL);
+	for (int i = 1; i < 200; i++) {
+		snprintf(path, sizeof(path), "%03d", i);
+		assert_int_equal(linkat(bed.tree, "000", bed.tree, path, 0), 0);
+		claim(&bed, 'h', path, 0644, "000");
+		/* other files with two names each */
+		snprintf(path, sizeof(path), "b%d", i);
+		put_file(bed.tree, path, path, 0600);
+		claim(&bed, 'f', path, 0644, NULL);
+		snprintf(path, sizeof(path), "c%d", i);
+		autofree char *first = strdup(path);
+		*first = 'b';
+		assert_int_equal(linkat(bed.tree, first, bed.tree, path, 0), 0);
+		claim(&bed, 'h', path, 0644, first);
+	}
+	bytes_read = 0;
+	bed_compare(&bed);
+	assert_true(bytes_read < 2 * sizeof(data));
+	assert_int_equal(bed.changes.count, 200 + 200 + 199);
+	assert_int_equal(bed_change(&bed, "199")->new.size, sizeof(data));
+	assert_memory_equal(bed_change(&bed, "000")->new.digest,
+			    bed_change(&bed, "199")->new.digest, SHA256_BYTES);
+	for (int i = 1; i < 200; i++) {
+		uint8_t digest[SHA256_BYTES];
+
+		snprintf(path, sizeof(path), "b%d", i);
+		review_digest_bytes(path, strlen(path), digest);
+		*path = 'c';
+		assert_memory_equal(bed_change(&bed, path)->new.digest, digest, SHA256_BYTES);
+	}
 	bed_end(&bed);
 }
 
@@ -695,6 +781,8 @@ int main(void)
 		TEST(links_through_links_of_the_host),
 		TEST(claims_that_cannot_be_true),
 		TEST(redirects_without_end),
+		TEST(moved_paths_have_a_limit),
+		TEST(hard_links_are_read_once),
 		TEST(states_of_the_host),
 		TEST(contents_that_alone_count),
 		TEST(autorun_files),

@@ -348,7 +348,19 @@ static void drop_draft(int dir, struct draft *draft)
 		(void)unlinkat(dir, draft->name, 0);
 }
 
-/* Copies the contents to the draft, and checks them against the change. */
+/* Returns the number of bytes of a hole at the offset, at most COPY_PART; 0: there is none. */
+static size_t hole_at(int fd, uint64_t at)
+{
+	off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+
+	if (data < 0 && errno == ENXIO)
+		data = lseek(fd, 0, SEEK_END);
+	if (data < 0 || (uint64_t)data <= at)
+		return 0;
+	return (uint64_t)data - at < COPY_PART ? (size_t)((uint64_t)data - at) : COPY_PART;
+}
+
+/* Copies the contents to the draft, and checks them against the change. Holes stay holes. */
 static int fill_draft(struct applying *a, size_t i, int from, struct draft *draft)
 {
 	const struct review_look *look = &a->changes[i].new;
@@ -359,8 +371,14 @@ static int fill_draft(struct applying *a, size_t i, int from, struct draft *draf
 
 	sha256_init(&sha);
 	while (at <= look->size) {
-		ssize_t n = pread(from, a->part, COPY_PART, (off_t)at);
+		const size_t hole = hole_at(from, at);
+		ssize_t n = (ssize_t)hole;
 
+		/* What counts is what the draft gets: in a hole the file is not read. */
+		if (hole > 0)
+			memset(a->part, 0, hole);
+		else
+			n = pread(from, a->part, COPY_PART, (off_t)at);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -368,13 +386,18 @@ static int fill_draft(struct applying *a, size_t i, int from, struct draft *draf
 		if (n == 0)
 			break;
 		sha256_update(&sha, a->part, (size_t)n);
-		if (fd_write_all(draft->fd, a->part, (size_t)n, &err) < 0)
+		if (hole > 0 && lseek(draft->fd, (off_t)hole, SEEK_CUR) < 0)
+			return failed(a, i, errno);
+		if (hole == 0 && fd_write_all(draft->fd, a->part, (size_t)n, &err) < 0)
 			return failed(a, i, err.errnum ? err.errnum : EIO);
 		at += (uint64_t)n;
 	}
 	sha256_final(&sha, digest);
 	if (at != look->size || memcmp(digest, look->digest, sizeof(digest)) != 0)
 		return conflict(a, i, "its new contents are not those that were shown");
+	/* for a hole at the end */
+	if (ftruncate(draft->fd, (off_t)look->size) < 0)
+		return failed(a, i, errno);
 	/* Behind the data, since the mode may forbid writing. */
 	if (fchmod(draft->fd, look->mode) < 0)
 		return failed(a, i, errno);

@@ -72,6 +72,8 @@ struct comparing {
 	size_t fresh_count, fresh_room;
 	struct parts *parts; /* sorted by path; each path once */
 	size_t parts_count;
+	struct hashed *hashed; /* a table of `hashed_room` places, a power of two */
+	size_t hashed_count, hashed_room;
 	struct reached *reached; /* sorted by path */
 	size_t reached_count, reached_room;
 	struct review_dirs host; /* the reviewed directory, for find_parts() alone */
@@ -332,6 +334,68 @@ static int merge_dir(struct comparing *c, size_t at, const struct merged *parent
 	return add_fresh(c, &fresh, err);
 }
 
+/* A file of the copy that has several names, and its digest. A guest can give a large file many
+ * names. */
+struct hashed {
+	dev_t dev;
+	ino_t ino; /* 0: free */
+	struct review_look look;
+};
+
+/* Returns the place of the file in the table, which has a free place. */
+static struct hashed *find_hashed(struct hashed *table, size_t room, const struct stat *st)
+{
+	size_t at = (size_t)(((uint64_t)st->st_ino * 0x9e3779b97f4a7c15U) >> 16) & (room - 1);
+
+	while (table[at].ino && (table[at].ino != st->st_ino || table[at].dev != st->st_dev))
+		at = (at + 1) & (room - 1);
+	return &table[at];
+}
+
+static int grow_hashed(struct comparing *c, struct error *err)
+{
+	const size_t room = c->hashed_room ? 2 * c->hashed_room : 64;
+	struct hashed *table = calloc(room, sizeof(*table));
+
+	if (!table)
+		return error_errno(err, ENOMEM, "changes");
+	for (size_t i = 0; i < c->hashed_room; i++) {
+		const struct stat st = {.st_dev = c->hashed[i].dev, .st_ino = c->hashed[i].ino};
+
+		if (c->hashed[i].ino)
+			*find_hashed(table, room, &st) = c->hashed[i];
+	}
+	free(c->hashed);
+	c->hashed = table;
+	c->hashed_room = room;
+	return 0;
+}
+
+/* Computes the digest and the size of a file of the copy; once for all names of a file. */
+static int digest_upper(struct comparing *c, int fd, struct review_look *look, struct error *err)
+{
+	struct hashed *found = NULL;
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && st.st_nlink > 1 && st.st_ino != 0) {
+		if (4 * (c->hashed_count + 1) > 3 * c->hashed_room && grow_hashed(c, err) < 0)
+			return -1;
+		found = find_hashed(c->hashed, c->hashed_room, &st);
+		if (found->ino) {
+			memcpy(look->digest, found->look.digest, sizeof(look->digest));
+			look->size = found->look.size;
+			return 0;
+		}
+	}
+	if (review_digest_file(fd, look->digest, &look->size, err) < 0)
+		return -1;
+	if (found) {
+		*found = (struct hashed){.dev = st.st_dev, .ino = st.st_ino, .look = *look};
+		c->hashed_count++;
+	}
+	return 0;
+}
+
 /* Reads what the copy has under the path of a claim. */
 static int read_upper(struct comparing *c, const struct review_claim *claim, struct fresh *fresh,
 		      struct error *err)
@@ -364,9 +428,8 @@ static int read_upper(struct comparing *c, const struct review_claim *claim, str
 		fresh->left_out = "the copy of the guest's files does not have it";
 		return 0;
 	}
-	return review_digest_file(fd, fresh->look.digest, &fresh->look.size, err) < 0
-		       ? error_prefix(err, "%.300s", claim->path)
-		       : 0;
+	return digest_upper(c, fd, &fresh->look, err) < 0 ? error_prefix(err, "%.300s", claim->path)
+							  : 0;
 }
 
 static int merge_claim(struct comparing *c, size_t at, struct error *err)
@@ -1227,6 +1290,7 @@ int review_compare(const struct review_inputs *inputs, struct review_changes *ou
 	free(c.fresh);
 	free(c.parts);
 	free(c.reached);
+	free(c.hashed);
 	review_dirs_end(&c.host);
 	if (status < 0) {
 		review_changes_free(&c.out);
