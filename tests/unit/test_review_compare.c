@@ -488,6 +488,7 @@ static void autorun_files(void **state)
 	upper_file(&bed, ".git/config", "x", 0644);
 	upper_dir(&bed, "sub", 0755);
 	upper_dir(&bed, "sub/.GIT", 0755);
+	upper_dir(&bed, ".GIT", 0755);
 	upper_file(&bed, "sub/.GIT/config", "x", 0644);
 	/* a repository with another name, made of new files, and of files that the host had */
 	upper_dir(&bed, "bare", 0755);
@@ -506,10 +507,10 @@ static void autorun_files(void **state)
 	upper_file(&bed, "plain/config", "x", 0644);
 	bed_compare(&bed);
 	for (const char *const *at =
-		     (const char *const[]){"Makefile", "MAKEFILE", ".vscode", ".git/config",
-					   "sub/.GIT", "sub/.GIT/config", "bare/config",
-					   "bare/hooks/post-checkout", "host.git/config",
-					   "bare/Head", "bare/objects", "bare/refs", NULL};
+		     (const char *const[]){
+			     "Makefile", "MAKEFILE", ".vscode", ".git/config", "sub/.GIT", ".GIT",
+			     ".git", "sub/.GIT/config", "bare/config", "bare/hooks/post-checkout",
+			     "host.git/config", "bare/Head", "bare/objects", "bare/refs", NULL};
 	     *at; at++)
 		if (!*by(&bed, *at))
 			fail_msg("%s is no autorun file", *at);

@@ -778,6 +778,14 @@ static bool is_in_git(const char *path)
 	}
 }
 
+/* Returns whether the last name of the path is .git. */
+static bool is_git(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strcasecmp(slash ? slash + 1 : path, ".git") == 0;
+}
+
 /* The names of a directory that make it a repository of git. */
 struct parts {
 	const char *path; /* the first `len` bytes are the path of the directory */
@@ -986,14 +994,17 @@ static const char *find_by_link(const struct comparing *c, const struct review_c
 	return NULL;
 }
 
-/* Returns who runs or obeys the file, or NULL. Of the files of .git no more is said than that they
- * are such files. */
+/* Returns who runs or obeys the file, or NULL. Of the other files of .git no more is said than
+ * that they are such files. */
 static const char *find_by(struct comparing *c, const struct review_change *change, bool is_dir)
 {
 	const char *by = autorun_of_path(change->path, is_dir);
 
-	if (by || change->in_git)
+	if (by)
 		return by;
+	if (change->in_git)
+		return is_dir && is_git(change->path) ? "git runs commands that its config names"
+						      : NULL;
 	by = review_repository_by(change->path, is_dir, find_parts, c);
 	return by || is_dir ? by : find_by_link(c, change);
 }
