@@ -151,6 +151,8 @@
 	  "paths and kinds of the files that a guest changed in a reviewed directory")             \
 	X(CHANGES_BYTES, 4294967296, "bytes",                                                      \
 	  "bytes of a guest's changes that are fetched, with their holes")                         \
+	X(REVIEW_MOVED_BYTES, 67108864, "bytes",                                                   \
+	  "new paths of the files in directories that a guest moved in a reviewed directory")      \
 	X(REVIEWS_KEPT, 8, "images", "images of reviewed directories that are kept in the cache")  \
 	X(ARCHIVE_MEMORY_MIB, 1024, "MiB",                                                         \
 	  "memory of the process that reads an archive of a bundle or an image")                   \

@@ -18,6 +18,7 @@
 #include "store/review/compare.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "base/tree/tree_inside.h"
 #include "store/review/host.h"
 #include "store/review/memory.h"
@@ -77,6 +79,7 @@ struct comparing {
 	struct reached *reached; /* sorted by path */
 	size_t reached_count, reached_room;
 	struct review_dirs host; /* the reviewed directory, for find_parts() alone */
+	uint64_t moved_bytes;	 /* of the paths of the files that redirects bring */
 	size_t brought;		 /* the number of files that redirects have brought */
 	struct review_changes out;
 	size_t room;
@@ -258,6 +261,13 @@ static int bring_below(struct comparing *c, size_t dir, const char *path, struct
 		c->hidden[i] = false;
 		if (c->brought >= list->count)
 			return 1;
+		c->moved_bytes += strlen(path) + strlen(entry->path + skip) + 2;
+		if (c->moved_bytes > limit_get(LIMIT_REVIEW_MOVED_BYTES))
+			return error_set(
+				err, ERR_UNAVAILABLE,
+				"the changes are not compared: the guest moved the directory %.300s, and the new paths of all moved files take more than %" PRIu64
+				" MiB: have the guest move it back, or give it a shorter path",
+				path, limit_get(LIMIT_REVIEW_MOVED_BYTES) >> 20);
 		new = review_keep(c->out.memory, path, "/", entry->path + skip, err);
 		if (!new)
 			return -1;
