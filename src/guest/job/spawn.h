@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forks and executes one command.
+ * Forks and executes one command. If it cannot be started, decides the exit code: 126 or 127.
  *
  * Between fork and exec the child already runs as the command's user, and opens the command's
  * directory and file. Usually the child uses the agent's memory, and the agent is stopped until the

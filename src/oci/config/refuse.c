@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks through a config and treats each field as the table of fields demands. */
+/* Refuses fields of an OCI config: walks through the config, and treats each field as the table of
+ * fields (fields.c) demands. rules.c refuses values that the decoded config may not have. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Enforces the quota of a session's disk: the number of bytes of the host's disk that the clone of
- * the base may use in addition to the base. When the disk reaches its quota, the machine is paused,
- * like a machine whose disk has no room. The machine stays paused until its quota is raised (the
+ * Measures and bounds the disk of a session with a quota. The quota is the number of bytes of the
+ * host's disk that the clone of the base may use in addition to the base. When the disk reaches its
+ * quota, live_pause.c pauses the machine, like a machine whose disk has no room. The machine stays paused until its quota is raised (the
  * request "disk-quota"), or until it is ended. The guest of a paused machine cannot switch itself
  * off, since it does not run.
  *
