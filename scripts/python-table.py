@@ -28,7 +28,7 @@ ENUMERATORS = """
 FUNCTIONS = """
     version error_name reason_name open close state_dir use_backend run exec last_start time_exec footprint
     cancel_new cancel_fire cancel_free cancel_fd result_free
-    guest_copy_out guest_copy_in guest_list guest_stat base_create base_warm base_list base_show base_delete
+    guest_copy_out guest_copy_in guest_list guest_stat changes changes_diff changes_apply changes_drop base_create base_warm base_list base_show base_delete
     session_create session_clone_base session_boot session_open session_run session_stream session_guest
     session_give_share session_give_shares session_change_network session_fork session_snapshot session_restore
     session_snapshots session_snapshot_delete session_destroy session_destroy_named session_close session_name session_describe

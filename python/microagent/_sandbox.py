@@ -84,6 +84,13 @@ def copying(function: Any, source: Path, target: Optional[Path], user: Optional[
     return copy
 
 
+def words_of(paths: Optional[Sequence[str]]) -> Any:
+    """An array of C strings with NULL at its end; None without paths."""
+    if paths is None:
+        return None
+    return (ctypes.c_char_p * (len(paths) + 1))(*(word(path, "paths") for path in paths), None)
+
+
 def refuse_directory(guest: Any, path: str, user: Optional[str], limits: Any) -> None:
     """What is copied to one would be put into it."""
     with contextlib.suppress(NotFoundError):
@@ -385,6 +392,51 @@ class Sandbox:
             raise InvalidError(f"change: {change!r} is none of {', '.join(NETWORK_CHANGES)}")
         return self._ask(lambda pointer, cancel: told_by(lib.session_change_network, pointer, NETWORK_CHANGES[change],
                                                          word(what, "what")))
+
+    # --- reviews ------------------------------------------------------------------------------------------------------
+
+    def _of_workspace(self, work: Callable[[Any, bytes], T]) -> T:
+        """Calls a function that takes the state directory and the name of the session's own workspace."""
+        place, name = os.path.split(self.info()["path"])
+
+        def ask() -> T:
+            with opened(place) as agent:
+                return work(agent, word(name, "name"))
+        return call(ask)
+
+    def changes(self, paths: Optional[Sequence[str]] = None, *, limit_bytes: Optional[int] = None) -> List[Dict[str, Any]]:
+        """Fetches what the guest has changed in directories that were shared with it for a review ("DIR:/PLACE:review" of
+        shares). The answer has an object for each directory: "path", "mountpoint", "digest" and "changes"
+        (schema/cli-changes.json). paths limits it: relative to the only such directory, or absolute paths of the guest.
+        Nothing of it is on the host until apply_changes(). NotFoundError: there is no such directory, or no such change."""
+        copy = filled("microagent_copy", {"limit_bytes": limit_bytes})
+        return self._of_workspace(lambda agent, name: list(
+            told_by(lib.changes, agent, name, ctypes.byref(copy), words_of(paths))["reviews"]))
+
+    def patch(self, paths: Optional[Sequence[str]] = None) -> bytes:
+        """The changes that changes() has fetched last, as a patch for `git apply`. NotFoundError: nothing was fetched, or the
+        host has no git."""
+        def write(agent: Any, name: bytes) -> bytes:
+            with tempfile.TemporaryFile() as file:
+                must(lib.changes_diff, agent, name, words_of(paths), False, file.fileno())
+                file.seek(0)
+                return file.read()
+        return self._of_workspace(write)
+
+    def apply_changes(self, paths: Optional[Sequence[str]] = None, *, digest: Optional[str] = None) -> List[Dict[str, Any]]:
+        """Brings changes that changes() has fetched last to the host. The answer has an object for each directory: "applied",
+        "conflicts" (files that were changed on the host meanwhile, which stay), "leftOut" and "unnamed" (files that programs of
+        the host run or obey, which must be named in paths). digest: that of the changes that a person has seen;
+        ConflictError if other ones were fetched since."""
+        wanted = None if digest is None else word(digest, "digest")
+        return self._of_workspace(lambda agent, name: list(
+            told_by(lib.changes_apply, agent, name, wanted, words_of(paths))["reviews"]))
+
+    def drop_changes(self) -> None:
+        """Forgets all changes of a sandbox that does not run. ConflictError: it runs."""
+        def drop(agent: Any, name: bytes) -> None:
+            must(lib.changes_drop, agent, name)
+        self._of_workspace(drop)
 
     # --- forks and snapshots ------------------------------------------------------------------------------------------
 

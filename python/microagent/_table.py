@@ -242,6 +242,13 @@ FUNCTIONS = """
         const struct microagent_run_limits *limits, struct error *err);
     json_t *microagent_guest_stat(struct microagent_guest *guest, const char *path, const char *user,
         const struct microagent_run_limits *limits, struct error *err);
+    int microagent_changes(struct microagent *agent, const char *name, const struct microagent_copy *options,
+        const char *const *paths, json_t **changes, struct error *err);
+    int microagent_changes_diff(struct microagent *agent, const char *name, const char *const *paths, bool colour,
+        int fd, struct error *err);
+    int microagent_changes_apply(struct microagent *agent, const char *name, const char *digest,
+        const char *const *paths, json_t **result, struct error *err);
+    int microagent_changes_drop(struct microagent *agent, const char *name, struct error *err);
     int microagent_base_create(struct microagent *agent, const char *word, const struct microagent_base_spec *spec,
         json_t **base, struct error *err);
     int microagent_base_warm(struct microagent *agent, const char *word, const struct microagent_warm_spec *spec,

@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 from conftest import BACKEND
+from python_package import library_env
 from test_share_git import git, repository
 
 pytestmark = pytest.mark.skipif(BACKEND in ("apple-vf", "hyperv"), reason="no overlay was tried in a guest of this backend")
@@ -175,6 +176,34 @@ def test_a_run_keeps_what_was_changed_and_nothing_else(host):
     assert (main / "new").read_text() == "new\n"
     host("delete", "box", check=0)
     assert not host.machines() and not list(host.left())
+
+
+def test_by_python(host):
+    main = project(host.base)
+    host("base", "create", "b", "--image", "busybox", check=0)
+    script = f"""
+import json, microagent
+with microagent.Sandbox("b", shares=["{main}:/w:review"], state_dir="{host.state}") as box:
+    box.run(["sh", "-c", "echo more >>/w/file; echo new >/w/new; echo x: >>/w/Makefile"])
+    (review,) = box.changes()
+    (only,) = box.changes(["/w/new"])
+    review, = box.changes()
+    patch = box.patch(["file"]).decode()
+    (applied,) = box.apply_changes(["new"], digest=review["digest"])
+    try:
+        box.drop_changes()
+        dropped = True
+    except microagent.ConflictError:
+        dropped = False
+    print(json.dumps([sorted(one["path"] for one in review["changes"]), len(only["changes"]), patch, applied, dropped]))
+"""
+    done = subprocess.run(["/usr/bin/python3", "-c", script], env={**host.env, **library_env()},
+                          capture_output=True, text=True, check=True)
+    paths, only, patch, applied, dropped = json.loads(done.stdout)
+    assert paths == ["Makefile", "file", "new"] and only == 1 and "+more\n" in patch and not dropped
+    assert [one["path"] for one in applied["applied"]] == ["new"] and (main / "new").read_text() == "new\n"
+    assert (main / "file").read_text() == "first\n" and not host.json("session", "list")["sessions"]
+    host("base", "delete", "b-v1", check=0)
 
 
 def test_five_agents_on_one_repository(host):
