@@ -24,7 +24,7 @@ int archives_check(const json_t *config, struct error *err)
 		error_errno(err, errno, "%s", path);
 		return error_prefix(
 			err,
-			"bundle \"%s\" must be made again, but its source cannot be read; put it back at its path",
+			"bundle \"%s\" must be made again, but its archive cannot be read; put the archive back at its path",
 			name ? name : "");
 	}
 	return 0;

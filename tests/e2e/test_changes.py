@@ -103,7 +103,7 @@ def test_of_a_workspace(host):
 def test_what_is_refused(host):
     assert "there is no workspace \"box\"" in host("changes", "--shared", "box", check=1).stderr
     host("create", "box", check=0)
-    assert "changes needs --shared, which says which changes to list" in host("changes", "box", check=2).stderr
+    assert '"box" has no directory that is shared for a review' in host("changes", "box", check=1).stderr
     none = host("changes", "--shared", "box", check=0)
     assert not none.stdout and '"box" has no writable directory of the host' in none.stderr
     assert host.json("changes", "--shared", "box") == {"shares": []}
