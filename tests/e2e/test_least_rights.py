@@ -264,7 +264,7 @@ def test_a_record_that_no_command_wrote_gives_a_machine_nothing(host):
     for words in (("start", "w"), ("start", "--prepare", "w"), ("clone", "w", "twin")):
         done = host(*words)
         assert done.returncode == 1, (words, done)
-        assert f"{path} {CHANGED}" in done.stderr and f"remove {digest}, and it is accepted as it is" in done.stderr, (words, done.stderr)
+        assert f"{path} {CHANGED}" in done.stderr and f"remove {digest}, and the file is accepted" in done.stderr, (words, done.stderr)
     # The supervisor compares too, whatever config it gets.
     identity = {"requestID": "r", "runtimeID": "w", "role": "workload", "backend": "qemu"}
     code, answer, _ = host.supervisor({"command": "start", "identity": identity, "config": changed["config"]})
@@ -334,7 +334,7 @@ def test_a_session_record_that_no_command_wrote(host):
     good = path.read_text()
     path.write_text(json.dumps({**json.loads(good), "shares": [{"path": "/root", "mountpoint": "/x", "mode": "rw"}]}))
     said = host("session", "exec", name, "--", "true", check=125).stderr
-    assert f"{path} {CHANGED}" in said and f"remove {locks}/.session-{name}.bundle, and it is accepted" in said, said
+    assert f"{path} {CHANGED}" in said and f"remove {locks}/.session-{name}.bundle, and the file is accepted" in said, said
     entry, = host.json("session", "list")["sessions"]
     assert f"{path} {CHANGED}" in entry["error"], entry
     host("session", "destroy", name, check=0)
