@@ -279,7 +279,7 @@ def test_fork_and_snapshot(own):
         own.fork(user="root")
     with pytest.raises(microagent.InvalidError, match="command: there is none"):
         own.fork(on_fork=[])
-    with pytest.raises(microagent.InvalidError, match="between 1 and"):
+    with pytest.raises(microagent.InvalidError, match="from 1 to 100"):
         own.fork(0)
     with pytest.raises(microagent.InvalidError):
         own.fork(101)
