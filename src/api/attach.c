@@ -270,10 +270,10 @@ int attach_reviews(json_t *config, const char *const *words, bool anyway, struct
 		auto_share_word struct share_word said = {0};
 		json_t *item;
 
-		if (!microagent_share_is_review(words[i]))
-			continue;
 		if (share_word_parse(words[i], &said, err) < 0)
 			return -1;
+		if (!share_word_is_review(&said))
+			continue;
 		item = review_json(&said, json_array_size(reviews), err);
 		if (!item || settle(item, end_of_dir, err) < 0 ||
 		    (anyway && json_put(item, "anyway", json_true(), err) < 0)) {

@@ -62,7 +62,7 @@ static int open_file_of(const struct workspace *ws, const json_t *bundle, const 
 	int fd;
 
 	review_file_name(json_text(bundle, "name", ""), suffix, name);
-	fd = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags);
+	fd = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags);
 	return fd < 0 ? error_errno(err, errno, "%s", name) : fd;
 }
 
@@ -103,7 +103,7 @@ static int reviewed_open(const struct workspace *ws, const json_t *config, const
 	if (r->taken < 0)
 		return error_copy(err, &why);
 	r->tree = openat(r->taken, REVIEW_TREE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	claims = openat(r->taken, REVIEW_CLAIMS, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	claims = openat(r->taken, REVIEW_CLAIMS, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (r->tree < 0 || claims < 0)
 		return error_errno(err, errno, "the copy of the changes");
 	if (review_claims_read(claims, &r->claims, err) < 0)
@@ -214,9 +214,14 @@ static int each_reviewed(const struct open_workspace *existing, const json_t *co
 			 const json_t *bundles, work_fn *fn, struct work *work, struct error *err)
 {
 	bool only_one = count_reviews(bundles) == 1;
+	json_auto_t *recorded = reviews_describe(&existing->ws, err);
 	const json_t *bundle;
 	size_t i, given = 0;
 
+	/* A live supervisor that was taken over can write to the files of its workspace. With another
+	 * list, a file that was changed on the host could count as unchanged. */
+	if (!recorded || reviews_require(recorded, existing->ws.fd, err) < 0)
+		return -1;
 	while (work->paths && work->paths[given])
 		given++;
 	autofree const char **chosen = calloc(given + 1, sizeof(*chosen));

@@ -214,6 +214,11 @@ static int decode_bundle(struct config_decode *d, const json_t *item, const char
 	    decode_choice(item, path, "kind", JSON_OPTIONAL, bundle_kind_names,
 			  ARRAY_SIZE(bundle_kind_names), &kind, err) < 0)
 		return -1;
+	if (kind == BUNDLE_REVIEW && !json_object_get(d->out, "rootfsPath"))
+		return error_set(
+			err, ERR_INVALID,
+			"%s is for a review, and the guest's changes are kept on the root disk, which this machine does not have",
+			path);
 	if (kind == BUNDLE_REVIEW) {
 		if (decode_share_path(item, path, out, err) < 0 ||
 		    json_put_string(out, "kind", bundle_kind_names[kind], err) < 0 ||

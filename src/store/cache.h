@@ -77,8 +77,8 @@ struct cache_kernel {
 	bool cached;  /* the kernel is in the cache; false: it is a file of the user */
 	bool for_pvm; /* the record says that the kernel was built for a paravirtual KVM
 		       * (kvm_pvm) */
-	/* The kernel is from a guest bundle. Whoever made the bundle chose the kernel's kind and
-	 * version. So the kernel comes after all other kernels, and is the default kernel only if
+	/* The kernel is from a guest bundle, whose author chose the kernel's kind and version. So
+	 * the kernel comes after all other kernels, and is the default kernel only if
 	 * there is no other. */
 	bool bundled;
 };

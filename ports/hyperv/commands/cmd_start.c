@@ -181,8 +181,9 @@ static int await_ready(const struct start *start, struct error *err)
 			 start->record.id);
 }
 
-/* Fails if there is no result. Whoever calls run expects the result of a command. If the machine
- * was killed before the command ended, there is no result, and run must not report success. */
+/* Fails if there is no result. A caller of the command run expects the result of a guest command. If
+ * the machine was killed before the command ended, there is no result, and run must not report
+ * success. */
 static int require_result(const struct start *start, const struct response *response,
 			  struct error *err)
 {

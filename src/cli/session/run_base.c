@@ -74,18 +74,24 @@ static void destroy_after_run(const struct cli *cli, struct microagent_session *
 	microagent_session_close(session);
 }
 
-/* Returns true if the session has changes of a review. It is stopped then, and stays. */
-static bool has_review(const struct cli *cli, const char *name)
+/* Stops the session and returns true if it must stay: it has changes of a review, or nobody can tell
+ * whether it has any. */
+static bool keep_review(const struct cli *cli, const char *name)
 {
 	struct error why = {0};
 	char id[GUEST_ID_ROOM];
 	struct microagent *agent = guest_open_living(cli, NULL, name, id, &why);
-	bool kept = agent && review_after_run(cli, agent, id, name, true);
+	bool kept;
 
+	if (!agent) {
+		cli_warn_error(cli,
+			       "the session stays, because its changes cannot be fetched: ", &why);
+		return true;
+	}
+	kept = review_after_run(cli, agent, id, name, true);
 	if (kept && microagent_stop(agent, id, NULL, &why) < 0)
 		cli_warn_error(cli, "the session could not be stopped: ", &why);
-	if (agent)
-		microagent_close(agent);
+	microagent_close(agent);
 	return kept;
 }
 
@@ -168,7 +174,7 @@ int run_base_run(struct cli *cli, const struct run_base *how, const struct guest
 			session_warn_made(cli, agent, described);
 		code = run_in_session(cli, microagent_session_name(session), &exec, env, command,
 				      err);
-		if (review_is_asked(values) && has_review(cli, microagent_session_name(session)))
+		if (review_is_asked(values) && keep_review(cli, microagent_session_name(session)))
 			microagent_session_close(session);
 		else
 			destroy_after_run(cli, session);
